@@ -5,8 +5,9 @@
  * waits for the result of one, or ends. A load is such a call if its address is a cell, that is if threads or operations share
  * it. All other memory is the child's own. The child reports which memory it touches, and the explorer decides what is a cell.
  *
- * A call is reported with a hash of the thread's state: its registers and stack, the memory that it has written, and the state of
- * the runtime. Two equal hashes mean that the thread goes on in the same way, so a loop that waits is a loop for the explorer, too.
+ * A call is reported with the thread's state, as bytes: registers, stack, and the memory that it has written, as they were when the
+ * program called the runtime last, and the calls and results since then. Behind equal bytes the thread goes on in the same way, so a
+ * loop that waits is a loop for the explorer, too.
  */
 #define _GNU_SOURCE
 #include "mowgli.h"
@@ -27,28 +28,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-uint64_t mw_regs[7] __attribute__((visibility("hidden")));
+uint64_t mw_regs[RETURN + 1] __attribute__((visibility("hidden")));
+uint64_t mw_return __attribute__((visibility("hidden")));
 int mw_thread = -1, mw_program = -1;
 
 static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
 static int thread_count, joined, is_serving, line = -1;
 static pid_t process;
 
+/* Bytes, as many as there are. */
+struct bytes { char *at; size_t used, size; };
+static void append(struct bytes *to, const void *from, size_t n)
+{
+	if (to->used + n > to->size && !(to->at = realloc(to->at, to->size = 2 * (to->used + n)))) abort();
+	memcpy(to->at + to->used, from, n);
+	to->used += n;
+}
 /* The answer to the explorer, which is sent whole. */
-static char *out;
-static size_t out_size, out_used;
-
+static struct bytes out;
 static void add(const char *format, va_list all)
 {
 	va_list again;
 	va_copy(again, all);
 	size_t n = (size_t)vsnprintf(NULL, 0, format, again);
 	va_end(again);
-	if (out_used + n + 1 > out_size) {
-		out_size = 2 * (out_used + n + 1);
-		if (!(out = realloc(out, out_size))) abort();
-	}
-	out_used += (size_t)vsnprintf(out + out_used, n + 1, format, all);
+	char *text = malloc(n + 1);
+	if (!text) abort();
+	vsnprintf(text, n + 1, format, all);
+	append(&out, text, n);
+	free(text);
 }
 void mw_line(const char *format, ...)
 {
@@ -59,12 +67,12 @@ void mw_line(const char *format, ...)
 }
 static void send_all(void)
 {
-	for (size_t done = 0; done < out_used;) {
-		ssize_t k = write(line, out + done, out_used - done);
+	for (size_t done = 0; done < out.used;) {
+		ssize_t k = write(line, out.at + done, out.used - done);
 		if (k <= 0) _exit(2);
 		done += (size_t)k;
 	}
-	out_used = 0;
+	out.used = 0;
 }
 /* Reads a line, and nothing behind it: the next one may be for the parent. */
 static char *received(void)
@@ -100,49 +108,71 @@ static uint64_t hashed(uint64_t hash, const void *from, size_t n)
 	memcpy(&word, bytes, n);
 	return mw_mix(hash, word);
 }
-/* Blocks of 64 bytes that the thread has written since `main` was done. */
-enum { BLOCKS = 1 << 16 };
+/* Blocks of 64 bytes that the thread has written since `main` was done, in the order of their addresses. */
+enum { BLOCKS = 1 << 15 };
 static uintptr_t blocks[BLOCKS];
-static uint32_t block_list[BLOCKS];
-static uint32_t block_count;
+static size_t block_count;
 static int is_on_stack(uintptr_t at);
 static void written(uintptr_t address, size_t n)
 {
 	if (is_on_stack(address)) return;
 	for (uintptr_t block = address / 64; block <= (address + n - 1) / 64; block++) {
-		size_t at = (size_t)(mw_mix(1, block) % BLOCKS);
-		while (blocks[at] && blocks[at] != block) at = (at + 1) % BLOCKS;
-		if (blocks[at]) continue;
-		if (block_count == BLOCKS / 2) mw_end('x', "a thread writes more than 2 MiB of its own memory");
-		blocks[at] = block;
-		block_list[block_count++] = (uint32_t)at;
+		size_t low = 0, high = block_count;
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+			if (blocks[middle] < block) low = middle + 1; else high = middle;
+		}
+		if (low < block_count && blocks[low] == block) continue;
+		if (block_count == BLOCKS) mw_end('x', "a thread writes more than 2 MiB of its own memory");
+		memmove(blocks + low + 1, blocks + low, (block_count++ - low) * sizeof *blocks);
+		blocks[low] = block;
 	}
 }
 static char recorded[4096];
 static size_t recorded_used;
 /* The end of the stack of the thread, and of that of `main`. */
 static uintptr_t base __attribute__((used)), arguments;
-static uint64_t state(uint64_t seed, uint64_t extra)
-{
-	uint64_t hash = mw_mix(mw_mix(seed, extra), mw_sockets_state(mw_verbs_state(seed)));
-	if (mw_thread == EPILOGUE) return hash;
-	hash = hashed(hash, mw_regs, sizeof mw_regs);
-	hash = hashed(hash, (void *)mw_regs[6], base - mw_regs[6]);
-	/* A sum, because another order of writes is the same state. */
-	uint64_t sum = 0;
-	for (uint32_t i = 0; i < block_count; i++) {
-		uintptr_t block = blocks[block_list[i]] * 64;
-		sum += hashed(mw_mix(seed, block), (void *)block, 64);
-	}
-	return hashed(mw_mix(hash, sum), recorded, recorded_used);
-}
-
 /* The store whose hook came last. It is done at the next hook. */
 static struct { uintptr_t at; size_t n; uint64_t pc, frame; int plain; } pending, stored;
+
+static struct bytes entry_state, learned;
+int mw_is_entry = 1;
+void mw_state(const void *from, size_t n) { append(&entry_state, from, n); }
+/* Takes the state that the thread had when the program called the runtime. Behind that, only results of calls are new to it. */
+static void take_state(void)
+{
+	if (!mw_is_entry) return;
+	mw_is_entry = 0;
+	entry_state.used = learned.used = 0;
+	if (mw_thread == EPILOGUE) return;
+	mw_state(mw_regs, sizeof mw_regs);
+	mw_state((void *)(mw_regs[6] + 8), base - mw_regs[6] - 8);
+	mw_state(&stored.at, sizeof stored.at + sizeof stored.n);
+	mw_state((void *)stored.at, stored.n);
+	for (size_t i = 0; i < block_count; i++) {
+		mw_state(&blocks[i], sizeof *blocks);
+		mw_state((void *)(blocks[i] * 64), 64);
+	}
+	mw_state(recorded, recorded_used);
+	mw_verbs_state();
+	mw_sockets_state();
+}
+void mw_learn(const void *from, size_t n)
+{
+	take_state();
+	append(&learned, from, n);
+}
+size_t mw_learned(void)
+{
+	take_state();
+	return learned.used;
+}
+void mw_forget(size_t mark) { learned.used = mark; }
+
 /* The addresses from which a call was made, innermost first, by the chain of frame pointers. */
 static void places(char *text)
 {
-	uint64_t pc = stored.n ? stored.pc : *(uint64_t *)mw_regs[6], frame = stored.n ? stored.frame : mw_regs[1];
+	uint64_t pc = stored.n ? stored.pc : mw_regs[RETURN], frame = stored.n ? stored.frame : mw_regs[1];
 	int n = sprintf(text, "%lx", GLOBAL(pc - 1));
 	for (int depth = 0; depth < 4 && frame > mw_regs[6] && frame < base; depth++) {
 		n += sprintf(text + n, ",%lx", GLOBAL(((uint64_t *)frame)[1] - 1));
@@ -159,34 +189,34 @@ static uint64_t spins, loads, hooks;
 static uint64_t trail = 1;
 
 static int is_known(void) { return tape_used < tape_size; }
-static void report(char kind, uint64_t extra, const char *format, va_list all)
+static void report(char kind, const char *format, va_list all)
 {
 	char where[128], text[512];
 	must_be_known();
-	vsnprintf(text, sizeof text, format, all);
-	trail = hashed(trail, text, strlen(text));
-	/* What is reported comes behind the last known result. */
-	if (is_known()) return;
-	uint64_t of_call = hashed(extra, text, strlen(text));
-	places(where);
-	mw_line("%c %016lx%016lx %s %s\n", kind, (unsigned long)state(3, of_call), (unsigned long)state(5, of_call), where, text);
-	if (++calls > 2000) mw_end('x', "a thread makes more than 2000 calls without a result between them");
+	int n = vsnprintf(text, sizeof text, format, all);
+	if (n >= (int)sizeof text) mw_end('x', "a call of more than 511 letters");
+	take_state();
+	trail = hashed(trail, text, (size_t)n);
+	/* An earlier run has reported the calls before the last known result. */
+	if (!is_known()) {
+		places(where);
+		mw_line("%c %zu %s %s\n", kind, entry_state.used + learned.used, where, text);
+		append(&out, entry_state.at, entry_state.used);
+		append(&out, learned.at, learned.used);
+		if (++calls > 2000) mw_end('x', "a thread makes more than 2000 calls without a result between them");
+	}
+	append(&learned, text, (size_t)n + 1);
 }
-void mw_call(uint64_t extra, const char *format, ...)
+void mw_call(const char *format, ...)
 {
 	spins = loads = 0;
 	va_list all;
 	va_start(all, format);
-	report('c', extra, format, all);
+	report('c', format, all);
 	va_end(all);
 }
-int64_t mw_ask(uint64_t extra, const char *format, ...)
+static int64_t answered(void)
 {
-	spins = loads = 0;
-	va_list all;
-	va_start(all, format);
-	report('q', extra, format, all);
-	va_end(all);
 	if (is_known()) {
 		if (tape_used + 1 == tape_size) mw_line("t 0 %lx\n", (unsigned long)trail);
 		return tape[tape_used++];
@@ -198,6 +228,17 @@ int64_t mw_ask(uint64_t extra, const char *format, ...)
 	if (text[0] != 'r') _exit(0);
 	int64_t result = strtoll(text + 2, NULL, 10);
 	free(text);
+	return result;
+}
+int64_t mw_ask(const char *format, ...)
+{
+	spins = loads = 0;
+	va_list all;
+	va_start(all, format);
+	report('q', format, all);
+	va_end(all);
+	int64_t result = answered();
+	mw_learn(&result, sizeof result);
 	return result;
 }
 void mw_warn(const char *format, ...)
@@ -223,7 +264,7 @@ void mw_end(char kind, const char *format, ...)
 	va_end(all);
 	mw_line("\n.\n");
 	if (line < 0) {
-		fwrite(out, 1, out_used, stderr);
+		fwrite(out.at, 1, out.used, stderr);
 		exit(2);
 	}
 	send_all();
@@ -234,7 +275,7 @@ static void ended(const char *how)
 	char where[128] = "0";
 	mw_flush();
 	must_be_known();
-	mw_line("e %016lx%016lx %s %s\n", (unsigned long)hashed(7, recorded, recorded_used), 0ul, where, how);
+	mw_line("e 0 %s %s\n", where, how);
 	mw_line("%.*s.\n", (int)recorded_used, recorded);
 	send_all();
 	_exit(0);
@@ -277,16 +318,16 @@ static int is_on_stack(uintptr_t at)
 }
 /* Accesses that were reported, by any run. */
 enum { SEEN = 1 << 20 };
-static uint64_t *seen;
+static struct seen { uint64_t at, size; } *seen;
 static void touches(uintptr_t at, size_t n, int writes, int scalar)
 {
 	if (is_on_stack(at)) return;
-	uint64_t key = mw_mix(mw_mix(mw_mix((uint64_t)mw_thread + 1, at), n), (uint64_t)(2 * writes + scalar)) | 1;
-	size_t i = (size_t)(key >> 20) % SEEN, looked = 0;
-	while (seen[i] && seen[i] != key && ++looked < SEEN) i = (i + 1) % SEEN;
-	if (seen[i] == key) return;
+	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)(2 * writes + scalar) << 56, n };
+	size_t i = (size_t)(mw_mix(mw_mix(1, one.at), n) >> 20) % SEEN, looked = 0;
+	while (seen[i].size && (seen[i].at != one.at || seen[i].size != n) && ++looked < SEEN) i = (i + 1) % SEEN;
 	if (looked == SEEN) mw_end('x', "the threads touch more than a million places");
-	seen[i] = key;
+	if (seen[i].size) return;
+	seen[i] = one;
 	char where[128];
 	places(where);
 	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes, scalar, where);
@@ -304,15 +345,20 @@ static int64_t value_of(const void *at, size_t n)
 static int waits(uintptr_t at)
 {
 	enum { COMPARED = 32 };
-	static struct { uintptr_t at; uint64_t pc, state; int compared; } before;
-	uint64_t pc = *(uint64_t *)mw_regs[6];
+	static struct { uintptr_t at; uint64_t pc; struct bytes state; int compared; } before;
+	uint64_t pc = mw_regs[RETURN];
 	spins++;
 	if (mw_thread == EPILOGUE || is_on_stack(at) || ++loads < 64) return spins > 1000000;
-	if (loads > 64 && at == before.at && pc == before.pc && before.compared++ < COMPARED && state(3, 0) == before.state) return 1;
+	if (loads > 64 && at == before.at && pc == before.pc && before.compared++ < COMPARED) {
+		take_state();
+		if (before.state.used == entry_state.used && !memcmp(before.state.at, entry_state.at, entry_state.used)) return 1;
+	}
 	if (!(loads & (loads - 1))) {
+		take_state();
 		before.at = at;
 		before.pc = pc;
-		before.state = state(3, 0);
+		before.state.used = 0;
+		append(&before.state, entry_state.at, entry_state.used);
 		before.compared = 0;
 	}
 	return spins > 1000000;
@@ -321,11 +367,11 @@ static int waits(uintptr_t at)
 static void load(uintptr_t at, size_t n, int scalar, int plain)
 {
 	touches(at, n, 0, scalar);
-	if (waits(at)) mw_end('n', "%lu %zu", GLOBAL(at), n > 8 ? 8 : n);
+	if (waits(at)) mw_end('n', "%lu %zu %d", GLOBAL(at), n, scalar);
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
-		int64_t v = mw_ask(n, "%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
+		int64_t v = mw_ask("%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
 		knows(c.at, 1);
 	}
@@ -341,7 +387,7 @@ static void store(uintptr_t at, size_t n, int plain)
 		struct cell c = cells[i];
 		if (c.at > from) written(from, c.at - from);
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
-		mw_call(n, "%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
+		mw_call("%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
 		from = c.at + c.size;
 	}
 }
@@ -352,7 +398,7 @@ void mw_flush(void)
 	stored = pending;
 	pending.n = 0;
 	store(stored.at, stored.n, stored.plain);
-	stored.n = 0;
+	memset(&stored, 0, sizeof stored);
 }
 void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0, 1); }
 size_t mw_load_word(const void *from, size_t most)
@@ -405,7 +451,7 @@ static void writes(void *at, size_t n, int scalar, int plain)
 	pending.at = (uintptr_t)at;
 	pending.n = n;
 	pending.plain = plain;
-	pending.pc = *(uint64_t *)mw_regs[6];
+	pending.pc = mw_regs[RETURN];
 	pending.frame = mw_regs[1];
 }
 
@@ -459,18 +505,18 @@ static int64_t atomic_load(volatile void *at, size_t n)
 }
 static void fence(int order)
 {
-	if (mw_thread >= 0 && order == __ATOMIC_SEQ_CST) mw_call(0, "fence");
+	if (mw_thread >= 0 && order == __ATOMIC_SEQ_CST) mw_call("fence");
 }
 static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
 {
 	int shared = begins(at, n, 1);
 	if (!shared) set_own(at, v, n);
-	else mw_call(0, "write %lu %zu %ld", GLOBAL(at), n, (long)v);
+	else mw_call("write %lu %zu %ld", GLOBAL(at), n, (long)v);
 	fence(order);
 }
-static int64_t compare(volatile void *at, int64_t old, int64_t new, size_t n, uint64_t extra)
+static int64_t compare(volatile void *at, int64_t old, int64_t new, size_t n)
 {
-	return mw_ask(extra, "cas %lu %zu %ld %ld", GLOBAL(at), n, (long)old, (long)new);
+	return mw_ask("cas %lu %zu %ld %ld", GLOBAL(at), n, (long)old, (long)new);
 }
 static int64_t cut_to(int64_t v, size_t n) { return value_of(&v, n); }
 /* Operations that the model lacks are a compare-and-swap that is repeated. */
@@ -488,23 +534,28 @@ static int64_t atomic_change(volatile void *at, int64_t v, size_t n, int by)
 		set_own(at, changed(old, v, by, n), n);
 		return old;
 	}
-	if (by == XCHG) return mw_ask(0, "xchg %lu %zu %ld", GLOBAL(at), n, (long)v);
+	if (by == XCHG) return mw_ask("xchg %lu %zu %ld", GLOBAL(at), n, (long)v);
 	if (by == ADD || by == SUB) {
-		int64_t plus = by == ADD ? v : -v, old = mw_ask(0, "faa %lu %zu %ld", GLOBAL(at), n, (long)plus);
+		int64_t plus = by == ADD ? v : -v, old = mw_ask("faa %lu %zu %ld", GLOBAL(at), n, (long)plus);
 		if (cut_to(old + plus, n) != old + plus) mw_end('x', "an addition overflows");
 		return old;
 	}
-	int64_t old = mw_ask((uint64_t)by, "read %lu %zu", GLOBAL(at), n);
+	/* Behind a failure only the last result counts. */
+	size_t mark = mw_learned();
+	int64_t old = mw_ask("read %lu %zu", GLOBAL(at), n);
 	for (;;) {
-		int64_t was = compare(at, old, changed(old, v, by, n), n, (uint64_t)by);
+		int64_t was = compare(at, old, changed(old, v, by, n), n);
 		if (was == old) return old;
 		old = was;
+		mw_forget(mark);
+		mw_learn(&old, sizeof old);
 	}
 }
 static int atomic_compare(volatile void *at, void *expected, int64_t new, size_t n)
 {
 	int shared = begins(at, n, 1);
-	int64_t old = value_of(expected, n), was = shared ? compare(at, old, new, n, 0) : own(at, n);
+	if (mw_thread >= 0) load((uintptr_t)expected, n, 1, 1);
+	int64_t old = value_of(expected, n), was = shared ? compare(at, old, new, n) : own(at, n);
 	if (was == old && !shared) set_own(at, new, n);
 	if (was != old) {
 		if (mw_thread < 0) memcpy(expected, &was, n); else mw_store(expected, &was, n, 1);
@@ -570,13 +621,13 @@ int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 }
 
 /* Locks and condition variables of pthread, as a word each. */
-static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4", GLOBAL(at)); } }
+static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4 1", GLOBAL(at)); } }
 static int lock(pthread_mutex_t *m, int tries)
 {
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(m);
-	while (compare(m, 0, 1 + mw_thread, 4, 1)) if (tries) return EBUSY;
+	for (size_t mark = mw_learned(); compare(m, 0, 1 + mw_thread, 4); mw_forget(mark)) if (tries) return EBUSY;
 	return 0;
 }
 static int unlock(pthread_mutex_t *m)
@@ -584,8 +635,8 @@ static int unlock(pthread_mutex_t *m)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(m);
-	mw_call(2, "write %lu 4 0", GLOBAL(m));
-	mw_call(2, "fence");
+	mw_call("write %lu 4 0", GLOBAL(m));
+	mw_call("fence");
 	return 0;
 }
 HOOK(int, __mowgli_pthread_mutex_lock, (pthread_mutex_t *m), , return lock(m, 0);)
@@ -597,7 +648,7 @@ static int wakes(pthread_cond_t *c)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(c);
-	mw_ask(3, "faa %lu 4 1", GLOBAL(c));
+	mw_ask("faa %lu 4 1", GLOBAL(c));
 	return 0;
 }
 HOOK(int, __mowgli_pthread_cond_signal, (pthread_cond_t *c), , return wakes(c);)
@@ -608,9 +659,9 @@ int mw___mowgli_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(c);
-	int64_t before = mw_ask(4, "read %lu 4", GLOBAL(c));
+	int64_t before = mw_ask("read %lu 4", GLOBAL(c));
 	unlock(m);
-	while (mw_ask(mw_mix(5, (uint64_t)before), "read %lu 4", GLOBAL(c)) == before) {}
+	for (size_t mark = mw_learned(); mw_ask("read %lu 4", GLOBAL(c)) == before; mw_forget(mark)) {}
 	return lock(m, 0);
 }
 static void yields(void) { if (mw_thread >= 0) mw_flush(); }
@@ -793,7 +844,7 @@ void mw_mowgli_join(void)
 /* The server. */
 static void fails(int signal)
 {
-	out_used = 0;
+	out.used = 0;
 	const char *why = signal == SIGVTALRM ? "a thread computes for ten seconds" : strsignal(signal);
 	mw_end(signal == SIGVTALRM ? 'x' : 'f', "%s", why);
 }
@@ -833,6 +884,7 @@ static void runs(int thread, char *rest)
 	struct itimerval limit = { .it_value = { .tv_sec = 10 } };
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	mw_thread = thread;
+	mw_is_entry = 1;
 	known_bytes = calloc(cell_count + 1, 8);
 	for (size_t i = 0; i < cell_count; i++) knows(cells[i].at, 1);
 	base = arguments;

@@ -30,15 +30,14 @@ static struct socket *socket_of(int fd)
 {
 	return mw_program >= 0 && fd >= FIRST && fd < FIRST + socket_count && sockets[fd - FIRST].is_open ? &sockets[fd - FIRST] : NULL;
 }
-uint64_t mw_sockets_state(uint64_t hash)
+void mw_sockets_state(void)
 {
 	for (int i = 0; i < socket_count; i++) {
 		struct socket *s = &sockets[i];
-		hash = mw_mix(mw_mix(hash, (uint64_t)s->sent), (uint64_t)s->received);
-		hash = mw_mix(hash, (uint64_t)(s->is_open + 2 * s->is_over) + 4 * s->left_size);
-		for (size_t k = 0; k < s->left_size; k++) hash = mw_mix(hash, s->left[k]);
+		mw_state(s, offsetof(struct socket, left));
+		mw_state(&s->left_size, sizeof s->left_size);
+		mw_state(s->left, s->left_size);
 	}
-	return hash;
 }
 static void adds(struct socket *s, const void *bytes, size_t n)
 {
@@ -160,8 +159,8 @@ static ssize_t sends(int fd, const void *from, size_t n)
 		size_t part = n - done < PART ? n - done : PART;
 		mw_load((const char *)from + done, part);
 		char *hex = hex_of((const char *)from + done, part);
-		mw_call(0, "fence");
-		mw_call(0, "op %u send 0 0 0 %zu %ld 0 0 =%s", s->pair, part, (long)s->sent++, hex);
+		mw_call("fence");
+		mw_call("op %u send 0 0 0 %zu %ld 0 0 =%s", s->pair, part, (long)s->sent++, hex);
 		free(hex);
 		done += part;
 	}
@@ -186,10 +185,10 @@ static int has_some(struct socket *s, size_t most)
 		if (s->left_size) return 1;
 	}
 	int64_t came;
-	while (!(came = mw_ask(most, "arrived %u %ld", s->pair, (long)s->received))) {}
+	for (size_t mark = mw_learned(); !(came = mw_ask("arrived %u %ld", s->pair, (long)s->received)); mw_forget(mark)) {}
 	size_t size = (size_t)(came >> 4) & 0xfffff;
 	for (size_t at = 0; at < size; at += 8) {
-		int64_t v = mw_ask(mw_mix(most, at), "inbox %u %ld %zu", s->pair, (long)s->received, at / 8);
+		int64_t v = mw_ask("inbox %u %ld %zu", s->pair, (long)s->received, at / 8);
 		adds(s, &v, size - at < 8 ? size - at : 8);
 	}
 	s->received++;
@@ -219,7 +218,7 @@ static void closes(struct socket *s)
 	if (mw_thread < 0) free(mw_broker("send %u -", s->pair));
 	else {
 		mw_flush();
-		mw_call(0, "op %u send 0 0 0 0 %ld 0 0 =", s->pair, (long)s->sent);
+		mw_call("op %u send 0 0 0 0 %ld 0 0 =", s->pair, (long)s->sent);
 	}
 	s->sent = -1;
 }

@@ -104,8 +104,9 @@ static void reads(const char *format, va_list all)
 		if (!*p) break;
 		if (*p == '%' || *p == 'm') continue;
 		if (*p == 'n') mw_end('x', "%%n of printf is not supported");
-		if (strchr("aAeEfFgG", *p) && is_long) va_arg(arguments, long double);
-		else if (strchr("aAeEfFgG", *p)) va_arg(arguments, double);
+		/* Those in registers are no part of the state at the entry. */
+		if (strchr("aAeEfFgG", *p) && is_long) { long double v = va_arg(arguments, long double); mw_learn(&v, 10); }
+		else if (strchr("aAeEfFgG", *p)) { double v = va_arg(arguments, double); mw_learn(&v, sizeof v); }
 		else if (*p == 's') { const char *s = va_arg(arguments, const char *); if (s) length(s, most); }
 		else va_arg(arguments, long);
 	}

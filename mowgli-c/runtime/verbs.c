@@ -21,7 +21,7 @@ struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count;
 struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
 struct receives { uint32_t most, elements; int count; struct awaited queue[DEPTH]; };
 struct shared { struct ibv_srq srq; int node; struct receives all; };
-/* What the threads change is in `now` and in receive queues; all of it is in the hash of a thread's state. */
+/* What the threads change is in `now`, in `pipe` and in receive queues; all of it is part of a thread's state. */
 struct pair {
 	struct ibv_qp qp;
 	struct ibv_qp_cap cap;
@@ -77,25 +77,20 @@ static void *made(size_t size)
 	return p;
 }
 
-static uint64_t receives_state(uint64_t hash, const struct receives *r)
+static void receives_state(const struct receives *r)
 {
-	hash = mw_mix(hash, (uint64_t)r->count);
-	for (int k = 0; k < r->count; k++) hash = mw_mix(mw_mix(hash, r->queue[k].id), r->queue[k].count ? r->queue[k].to[0].addr : 0);
-	return hash;
+	mw_state(&r->count, sizeof r->count);
+	mw_state(r->queue, (size_t)r->count * sizeof *r->queue);
 }
-uint64_t mw_verbs_state(uint64_t hash)
+void mw_verbs_state(void)
 {
-	for (int i = 0; i < shared_count; i++) hash = receives_state(hash, &shared[i]->all);
+	for (int i = 0; i < shared_count; i++) receives_state(&shared[i]->all);
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *p = pairs[i];
-		if (!p->now.sent && !p->own.count && !p->now.messages && !p->now.received) continue;
-		hash = mw_mix(mw_mix(hash, (uint64_t)i), (uint64_t)p->now.messages);
-		hash = mw_mix(mw_mix(hash, (uint64_t)p->now.received), (uint64_t)p->now.sent);
-		for (int k = 0; k < p->now.sent; k++)
-			hash = mw_mix(mw_mix(hash, p->pipe[k].id), p->pipe[k].opcode * 4u + p->pipe[k].signaled + ((uint64_t)p->pipe[k].length << 32));
-		hash = receives_state(hash, &p->own);
+		mw_state(&p->now, sizeof p->now);
+		mw_state(p->pipe, (size_t)p->now.sent * sizeof *p->pipe);
+		receives_state(&p->own);
 	}
-	return hash;
 }
 void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 {
@@ -214,14 +209,18 @@ static void sends(struct pair *p, struct ibv_send_wr *wr)
 		for (uint32_t k = 0; k < s->length; k++) used += (size_t)sprintf(data + used, "%02x", ((unsigned char *)(uintptr_t)s->addr)[k]);
 	}
 	int has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	mw_call(0, "op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
+	mw_call("op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
 		GLOBAL_OF(mw_program < 0 ? 0 : to->node - 1, remote), (unsigned long)length, is_message ? (long)p->now.messages : -1,
 		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
 		is_inline ? "=" : "@", is_inline ? data : local);
 	free(data);
 	free(local);
 	struct sent *s = &p->pipe[p->now.sent++];
-	*s = (struct sent){ .id = wr->wr_id, .length = (uint32_t)length, .opcode = (uint8_t)wr->opcode, .signaled = (uint8_t)is_signaled };
+	memset(s, 0, sizeof *s);
+	s->id = wr->wr_id;
+	s->length = (uint32_t)length;
+	s->opcode = (uint8_t)wr->opcode;
+	s->signaled = (uint8_t)is_signaled;
 	for (; !is_inline && s->count < wr->num_sge && s->count < 8; s->count++) {
 		s->own[s->count].at = wr->sg_list[s->count].addr;
 		s->own[s->count].n = wr->sg_list[s->count].length;
@@ -238,7 +237,11 @@ int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 	if (mw_thread == EPILOGUE) mw_end('x', "ibv_post_send after the threads were joined");
 	if (pair_of(qp)->node != mw_node_of(mw_thread))
 		mw_end('m', "ibv_post_send: a thread of node %d posts to a queue pair of node %d", mw_node_of(mw_thread), pair_of(qp)->node);
-	for (; wr; wr = wr->next) sends(pair_of(qp), wr);
+	for (; wr; wr = wr->next) {
+		mw_load(wr, sizeof *wr);
+		if (wr->num_sge > 0) mw_load(wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+		sends(pair_of(qp), wr);
+	}
 	return 0;
 }
 static int awaits(const char *call, struct receives *r, int node, struct ibv_pd *pd, struct ibv_recv_wr *wr)
@@ -282,7 +285,7 @@ static void gone(struct pair *p, int first, int count)
 	p->now.sent -= count;
 	memmove(p->pipe + first, p->pipe + first + count, (size_t)(p->now.sent - first) * sizeof *p->pipe);
 }
-static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
+static int polls_send(struct pair *p, struct ibv_wc *wc)
 {
 	static const enum ibv_wc_opcode opcodes[] = { [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
 		[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE, [IBV_WR_SEND] = IBV_WC_SEND, [IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND,
@@ -291,7 +294,7 @@ static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 	int first = 0;
 	while (first < p->now.sent && !p->pipe[first].signaled) first++;
 	/* The answer is which of the operations, from 1; only on some networks it is not the first one. There all are signaled. */
-	int64_t which = first == p->now.sent ? 0 : mw_ask(extra, "poll %u", p->qp.qp_num);
+	int64_t which = first == p->now.sent ? 0 : mw_ask("poll %u", p->qp.qp_num);
 	if (!which) return 0;
 	int at = first + (int)which - 1;
 	struct sent s = p->pipe[at];
@@ -301,11 +304,11 @@ static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 	return 1;
 }
 /* The word that tells of a message: its kind, length and immediate value. The data are in words of 8 bytes. */
-static int polls_receive(struct pair *p, uint64_t extra, struct ibv_wc *wc)
+static int polls_receive(struct pair *p, struct ibv_wc *wc)
 {
 	int64_t came;
 	struct receives *from = p->from;
-	if (!from->count || !(came = mw_ask(extra, "arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
+	if (!from->count || !(came = mw_ask("arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
 	struct awaited w = from->queue[0];
 	uint32_t length = (uint32_t)(came >> 4) & 0xfffff, left = length;
 	int is_write = came & 2, has_imm = came & 4, word = 0;
@@ -315,7 +318,7 @@ static int polls_receive(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 	unsigned char *data = made(length + 8);
 	if (!is_write) {
 		for (; left; left -= left < 8 ? left : 8, word++) {
-			int64_t v = mw_ask(mw_mix(extra, (uint64_t)word), "inbox %u %ld %d", p->qp.qp_num, (long)p->now.received, word);
+			int64_t v = mw_ask("inbox %u %ld %d", p->qp.qp_num, (long)p->now.received, word);
 			memcpy(data + 8 * word, &v, 8);
 		}
 		uint32_t done = 0;
@@ -343,9 +346,8 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	for (int i = 0; i < pair_count && count < most; i++) {
 		struct pair *p = pairs[i];
 		struct ibv_wc one;
-		uint64_t extra = mw_mix(mw_mix((uint64_t)(uintptr_t)wc, (uint64_t)most), (uint64_t)(PAIRS * count + i));
-		while (count < most && p->qp.send_cq == cq && polls_send(p, extra, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
-		while (count < most && p->qp.recv_cq == cq && polls_receive(p, mw_mix(extra, 1), &one)) mw_store(&wc[count++], &one, sizeof one, 1);
+		while (count < most && p->qp.send_cq == cq && polls_send(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
+		while (count < most && p->qp.recv_cq == cq && polls_receive(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }
 		if (p->qp.recv_cq == cq && p->from->count) open = 1;
 	}

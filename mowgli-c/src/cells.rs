@@ -35,6 +35,8 @@ pub(crate) struct Uses {
     copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
+    /// Ranges all of whose bytes are in cells of any size, for example a text for which a thread waits.
+    ranges: BTreeSet<(u64, u64)>,
 }
 
 /// Two uses of a word with different sizes.
@@ -117,6 +119,11 @@ impl Uses {
         self.words.insert((at, size))
     }
 
+    /// Records a range all of whose bytes are in cells of any size; true if it is new.
+    pub(crate) fn range(&mut self, at: u64, size: u64) -> bool {
+        self.ranges.insert((at, size))
+    }
+
     /// Lists the threads that touch a range, with the place of an access of each.
     pub(crate) fn threads(&self, at: u64, size: u64) -> BTreeMap<usize, CallStack> {
         let touches = self.accesses.iter().filter(|a| overlap((a.at, a.size), (at, size)));
@@ -171,7 +178,7 @@ impl Uses {
         for access in targets.iter().filter(|a| a.scalar) {
             cells.add(access.at, access.size)?;
         }
-        while self.extend(&mut cells)? {}
+        while self.extend(&mut cells)? || self.extend_to_targets(&mut cells) {}
         for access in conflicts.iter().chain(&targets).filter(|a| !a.scalar) {
             // Only the bytes that others touch, too.
             let shared: Vec<(u64, u64)> = self.shared_part(access);
@@ -179,8 +186,26 @@ impl Uses {
                 cells.fill(at, size)?;
             }
         }
+        for &(at, size) in &self.ranges {
+            cells.fill(at, size)?;
+        }
         while self.extend(&mut cells)? {}
         Ok(cells)
+    }
+
+    /// Adds cells where a word is copied to memory that somebody touches, so that a text there is not cut into other words. A
+    /// word that crosses a cell is left to [`Self::extend`], which reports it.
+    fn extend_to_targets(&self, cells: &mut Cells) -> bool {
+        let mut is_new = false;
+        for copy in &self.copies {
+            let Some(from) = copy.from else { continue };
+            for word in self.accesses.iter().filter(|a| a.scalar && from <= a.at && a.at + a.size <= from + copy.size) {
+                let target = (copy.to + (word.at - from), word.size);
+                let is_touched = self.accesses.iter().any(|a| overlap((a.at, a.size), target));
+                is_new |= is_touched && cells.add(target.0, target.1).unwrap_or(false);
+            }
+        }
+        is_new
     }
 
     /// Lists the parts of a copy of many bytes that other threads or operations touch.
@@ -265,6 +290,13 @@ mod tests {
         assert_eq!(cells(all, &[]), [(20, 4)]);
         let both = vec![access(0, 16, 32, true), access(1, 24, 12, false)];
         assert_eq!(cells(both, &[]), [(24, 8), (32, 4)]);
+    }
+
+    #[test]
+    fn a_text_is_cut_into_the_words_that_are_copied_to_it() {
+        let copy = Copy { from: Some(100), to: 200, size: 8 };
+        let text = MemoryAccess { scalar: false, ..access(1, 200, 1, false) };
+        assert_eq!(cells(vec![access(0, 100, 8, true), text], &[copy]), [(100, 8), (200, 8)]);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! a put of its data to an inbox, and a put that announces it. A poll is a choice and, if it succeeds, `Poll`.
 //!
 //! **Invariant**: the batch of a thread and a list of results is what the thread does with them. So a thread never runs
-//! twice with the same results. States with equal names are equal: registers, stack, written memory, queue pairs.
+//! twice with the same results. States with equal names are equal: registers, stack, written memory, queue pairs, and what the
+//! thread has learned since it called the runtime last.
 //!
 //! **Example**: `while (!flag);` asks for the result of a load of flag. With 0 the thread asks again, in the same
 //! state. So the machine has a loop of one place, and not a run for each iteration.
@@ -18,7 +19,6 @@
 //! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use mowgli_core::event::{Call, Event};
@@ -34,7 +34,7 @@ use mowgli_rdma::{Network, crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, RunEnd, Setup};
+use crate::process::{CallBatch, CallStack, Line, RunEnd, Setup, StateName, name_of};
 use crate::setup::Processes;
 
 /// The values that an execution has recorded, by name.
@@ -76,7 +76,7 @@ pub(crate) enum CodeAt {
 pub(crate) struct ModelCall {
     pub(crate) call: Call,
     /// The name of the thread's state before the call.
-    pub(crate) state: u128,
+    pub(crate) state: StateName,
     /// The site of the call in the program.
     pub(crate) site: CallSite,
 }
@@ -93,7 +93,7 @@ impl ModelCall {
     /// The call number `k` of the model that a call in C is.
     fn of(call: Call, k: usize, line: &Line) -> Self {
         let is_plain = line.text.starts_with("load ") || line.text.starts_with("store ");
-        Self { call, state: mixed(line.state, k), site: CallSite { places: line.places.clone(), is_plain } }
+        Self { call, state: part(line.state, k), site: CallSite { places: line.places.clone(), is_plain } }
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct CompiledProgram {
     /// Whether relaxed ordering is a matter of each memory region.
     has_keys: bool,
     /// The sites of the calls that the machine asked for, by the thread and the name of its state.
-    pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
+    pub(crate) sites: BTreeMap<(usize, StateName), CallSite>,
 }
 
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
@@ -162,15 +162,19 @@ impl OpenOperations {
 
     /// Returns a call with the open operations in the name of its state, because later polls return their identifiers.
     fn named(&self, call: ModelCall) -> ModelCall {
-        let mut hasher = DefaultHasher::new();
-        self.ids.hash(&mut hasher);
-        let state = if self.ids.is_empty() { call.state } else { mixed(call.state, hasher.finish() as usize) };
-        ModelCall { state, ..call }
+        if self.ids.is_empty() {
+            return call;
+        }
+        let ids: Vec<String> = self.ids.iter().map(Val::to_string).collect();
+        let state = call.state.to_le_bytes();
+        let parts = ids.iter().map(String::as_bytes);
+        ModelCall { state: name_of([&state[..]].into_iter().chain(parts)), ..call }
     }
 }
 
-fn mixed(state: u128, k: usize) -> u128 {
-    state.wrapping_add(k as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+/// Returns the name of the state before call `k` of the model among those that a call in C is.
+fn part(state: StateName, k: usize) -> StateName {
+    if k == 0 { state } else { name_of([&state.to_le_bytes()[..], &k.to_le_bytes()[..]]) }
 }
 
 impl CompiledProgram {
@@ -323,8 +327,8 @@ impl CompiledProgram {
             let line = self.line(&places);
             self.warnings.insert((line, what));
         }
-        if let RunEnd::Needs(at, size) = end {
-            let is_new = self.uses.word(at, size);
+        if let RunEnd::Needs(at, size, is_word) = end {
+            let is_new = if is_word { self.uses.word(at, size) } else { self.uses.range(at, size) };
             self.notice(is_new);
         }
         let mut all = Vec::new();
@@ -694,7 +698,7 @@ impl CompiledProgram {
     /// also lead to a second poll that does so, if both lead to the same state when they find something.
     fn waits(&mut self, thread: usize, line: &Line, tape: &[i64]) -> bool {
         let in_order = self.network.completes_in_order;
-        let mut after = |known: &[i64]| -> Option<(Arc<Steps>, u128)> {
+        let mut after = |known: &[i64]| -> Option<(Arc<Steps>, StateName)> {
             let steps = self.batch(thread, known)?;
             let state = match (steps.calls.first(), &steps.end) {
                 (Some(call), _) => call.state,

@@ -2,12 +2,13 @@
 //!
 //! The two sides write lines to each other. An answer ends with a line that is a dot.
 
-use std::io::{BufRead, BufReader, ErrorKind, Write as _};
+use std::io::{BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::error::Error;
@@ -37,9 +38,22 @@ pub(crate) struct MemoryAccess {
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// The name of the thread's state before the call.
-    pub(crate) state: u128,
+    pub(crate) state: StateName,
     pub(crate) places: CallStack,
     pub(crate) text: String,
+}
+
+/// The name of a state: the first half of the SHA-256 of its bytes. Two states with one name are equal, but for a chance that
+/// docs/limits.md bounds.
+pub(crate) type StateName = u128;
+
+/// Returns the name of the state that these bytes are.
+pub(crate) fn name_of<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> StateName {
+    let hasher = parts.into_iter().fold(Sha256::new(), |hasher, part| {
+        hasher.chain_update((part.len() as u64).to_le_bytes()).chain_update(part)
+    });
+    let first: [u8; 16] = hasher.finalize()[..16].try_into().expect("SHA-256 has 32 bytes");
+    StateName::from_le_bytes(first)
 }
 
 /// The way in which a run stops.
@@ -57,8 +71,8 @@ pub(crate) enum RunEnd {
     Unsupported(CallStack, String),
     /// An assumption is false.
     Discarded,
-    /// The runtime needs a cell at this address and of this size.
-    Needs(u64, u64),
+    /// The runtime needs a cell at this address and of this size, or else cells of any size for these bytes.
+    Needs(u64, u64, bool),
 }
 
 /// The calls of a thread behind its last known result.
@@ -127,10 +141,9 @@ pub(crate) fn places(text: &str) -> CallStack {
     text.split(',').filter_map(|pc| u64::from_str_radix(pc, 16).ok()).filter(|&pc| pc > 0).collect()
 }
 
-fn line(rest: &str) -> Option<Line> {
-    let (state, rest) = split(rest)?;
-    let (at, text) = split(rest)?;
-    Some(Line { state: u128::from_str_radix(state, 16).ok()?, places: places(at), text: text.to_owned() })
+fn call(rest: &str, state: StateName) -> Option<Line> {
+    let (at, text) = split(split(rest)?.1)?;
+    Some(Line { state, places: places(at), text: text.to_owned() })
 }
 
 fn said(rest: &str) -> (CallStack, String) {
@@ -211,12 +224,23 @@ impl Process {
     }
 
     fn answer(&mut self) -> Result<Vec<String>, Error> {
+        let lines = self.answer_with_states()?;
+        Ok(lines.into_iter().map(|(line, _)| line).collect())
+    }
+
+    /// Reads an answer. Behind the line of a call come the bytes of the thread's state before it.
+    fn answer_with_states(&mut self) -> Result<Vec<(String, StateName)>, Error> {
         let mut lines = Vec::new();
         loop {
-            match self.line()? {
-                line if line == "." => return Ok(lines),
-                line => lines.push(line),
+            let line = self.line()?;
+            if line == "." {
+                return Ok(lines);
             }
+            let size = line.strip_prefix(['c', 'q']).and_then(|rest| split(rest.trim_start())?.0.parse().ok());
+            let mut state = vec![0; size.unwrap_or(0)];
+            self.stream.read_exact(&mut state).map_err(|_| gone())?;
+            let name = if size.is_some() { name_of([&state[..]]) } else { 0 };
+            lines.push((line, name));
         }
     }
 
@@ -255,24 +279,24 @@ impl Process {
             self.say(&format!("g {thread} {}{all}", tape.len()))?;
         }
         self.live = None;
-        let lines = self.answer()?;
+        let lines = self.answer_with_states()?;
         let (mut calls, mut accesses, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let (mut before, mut trail) = (None, String::new());
         let mut lines = lines.iter();
         let end = loop {
-            let text = lines.next().ok_or_else(gone)?;
+            let (text, state) = lines.next().ok_or_else(gone)?;
             let rest = text.get(2..).unwrap_or_default();
             match text.as_bytes().first() {
                 Some(b'a') => accesses.push(access(thread, rest)),
-                Some(b'c') => calls.push(line(rest).ok_or_else(gone)?),
+                Some(b'c') => calls.push(call(rest, *state).ok_or_else(gone)?),
                 Some(b'w') => warnings.push(said(rest)),
                 Some(b't') => before = Some(said(rest).1),
                 Some(b'q') => {
-                    trail = lines.next().map(|text| said(text.get(2..).unwrap_or_default()).1).unwrap_or_default();
-                    break RunEnd::Asks(line(rest).ok_or_else(gone)?);
+                    trail = lines.next().map(|(text, _)| said(text.get(2..).unwrap_or_default()).1).unwrap_or_default();
+                    break RunEnd::Asks(call(rest, *state).ok_or_else(gone)?);
                 }
                 Some(b'e') => {
-                    let outcome = |text: &String| {
+                    let outcome = |(text, _): &(String, StateName)| {
                         let (name, value) = text.get(2..)?.rsplit_once(' ')?;
                         Some((name.to_owned(), value.parse().ok()?))
                     };
@@ -295,7 +319,7 @@ impl Process {
             Some(b'd') => RunEnd::Discarded,
             Some(b'n') => {
                 let number = |at: usize| what.split(' ').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-                RunEnd::Needs(number(0), number(1))
+                RunEnd::Needs(number(0), number(1), number(2) == 1)
             }
             _ => RunEnd::Unsupported(at, what),
         }
