@@ -22,6 +22,7 @@
 #include <time.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -29,18 +30,30 @@
 #include <unistd.h>
 
 uint64_t mw_regs[RETURN + 1] __attribute__((visibility("hidden")));
-uint64_t mw_return __attribute__((visibility("hidden")));
+uint64_t mw_returns[1024] __attribute__((visibility("hidden"))), mw_depth __attribute__((visibility("hidden")));
+int mw_nested;
+char *mw_text(const char *format, va_list all)
+{
+	va_list again;
+	va_copy(again, all);
+	size_t n = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+	va_end(again);
+	char *text = mw_own_malloc(n);
+	vsnprintf(text, n, format, all);
+	return text;
+}
 int mw_thread = -1, mw_program = -1;
 
-static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
-static int thread_count, joined, is_serving, line = -1;
+int mw_main;
+int mw_is_main(void) { return mw_main && mw_thread == 0; }
+static int is_serving, line = -1;
 static pid_t process;
 
 /* Bytes, as many as there are. */
 struct bytes { char *at; size_t used, size; };
 static void append(struct bytes *to, const void *from, size_t n)
 {
-	if (to->used + n > to->size && !(to->at = realloc(to->at, to->size = 2 * (to->used + n)))) abort();
+	if (to->used + n > to->size) to->at = mw_own_realloc(to->at, to->size = 2 * (to->used + n));
 	memcpy(to->at + to->used, from, n);
 	to->used += n;
 }
@@ -48,15 +61,9 @@ static void append(struct bytes *to, const void *from, size_t n)
 static struct bytes out;
 static void add(const char *format, va_list all)
 {
-	va_list again;
-	va_copy(again, all);
-	size_t n = (size_t)vsnprintf(NULL, 0, format, again);
-	va_end(again);
-	char *text = malloc(n + 1);
-	if (!text) abort();
-	vsnprintf(text, n + 1, format, all);
-	append(&out, text, n);
-	free(text);
+	char *text = mw_text(format, all);
+	append(&out, text, strlen(text));
+	mw_own_free(text);
 }
 void mw_line(const char *format, ...)
 {
@@ -75,18 +82,21 @@ static void send_all(void)
 	out.used = 0;
 }
 /* Reads a line, and nothing behind it: the next one may be for the parent. */
+int mw_is_line(int fd) { return fd == line && line >= 0; }
 static char *received(void)
 {
+	int kept = errno;
 	size_t size = 256, n = 0;
-	char *text = malloc(size), *end = NULL;
+	char *text = mw_own_malloc(size), *end = NULL;
 	while (!end) {
-		if (n == size) text = realloc(text, size *= 2);
-		ssize_t k = text ? recv(line, text + n, size - n, MSG_PEEK) : 0;
+		if (n == size) text = mw_own_realloc(text, size *= 2);
+		ssize_t k = recv(line, text + n, size - n, MSG_PEEK);
 		if (k <= 0) _exit(0);
 		if ((end = memchr(text + n, '\n', (size_t)k))) k = end + 1 - (text + n);
 		n += (size_t)recv(line, text + n, (size_t)k, 0);
 	}
 	*end = 0;
+	errno = kept;
 	return text;
 }
 
@@ -112,10 +122,9 @@ static uint64_t hashed(uint64_t hash, const void *from, size_t n)
 enum { BLOCKS = 1 << 15 };
 static uintptr_t blocks[BLOCKS];
 static size_t block_count;
-static int is_on_stack(uintptr_t at);
 static void written(uintptr_t address, size_t n)
 {
-	if (is_on_stack(address)) return;
+	if (mw_is_on_stack(address)) return;
 	for (uintptr_t block = address / 64; block <= (address + n - 1) / 64; block++) {
 		size_t low = 0, high = block_count;
 		while (low < high) {
@@ -131,22 +140,25 @@ static void written(uintptr_t address, size_t n)
 static char recorded[4096];
 static size_t recorded_used;
 /* The end of the stack of the thread, and of that of `main`. */
-static uintptr_t base __attribute__((used)), arguments;
+uintptr_t mw_base;
+static uintptr_t arguments;
 /* The store whose hook came last. It is done at the next hook. */
 static struct { uintptr_t at; size_t n; uint64_t pc, frame; int plain; } pending, stored;
 
-static struct bytes entry_state, learned;
+static struct bytes entry_state, learned, kept;
+/* 1 if the state at the entry has not been taken, and 2 if that has `kept`, too. */
 int mw_is_entry = 1;
 void mw_state(const void *from, size_t n) { append(&entry_state, from, n); }
 /* Takes the state that the thread had when the program called the runtime. Behind that, only results of calls are new to it. */
 static void take_state(void)
 {
 	if (!mw_is_entry) return;
-	mw_is_entry = 0;
 	entry_state.used = learned.used = 0;
+	if (mw_is_entry == 2) mw_state(kept.at, kept.used);
+	mw_is_entry = 0;
 	if (mw_thread == EPILOGUE) return;
 	mw_state(mw_regs, sizeof mw_regs);
-	mw_state((void *)(mw_regs[6] + 8), base - mw_regs[6] - 8);
+	mw_state((void *)(mw_regs[6] + 8), mw_base - mw_regs[6] - 8);
 	mw_state(&stored.at, sizeof stored.at + sizeof stored.n);
 	mw_state((void *)stored.at, stored.n);
 	for (size_t i = 0; i < block_count; i++) {
@@ -156,6 +168,9 @@ static void take_state(void)
 	mw_state(recorded, recorded_used);
 	mw_verbs_state();
 	mw_sockets_state();
+	mw_threads_state();
+	mw_heap_state();
+	mw_state(&errno, sizeof errno);
 }
 void mw_learn(const void *from, size_t n)
 {
@@ -170,11 +185,11 @@ size_t mw_learned(void)
 void mw_forget(size_t mark) { learned.used = mark; }
 
 /* The addresses from which a call was made, innermost first, by the chain of frame pointers. */
-static void places(char *text)
+void mw_places(char *text)
 {
 	uint64_t pc = stored.n ? stored.pc : mw_regs[RETURN], frame = stored.n ? stored.frame : mw_regs[1];
 	int n = sprintf(text, "%lx", GLOBAL(pc - 1));
-	for (int depth = 0; depth < 4 && frame > mw_regs[6] && frame < base; depth++) {
+	for (int depth = 0; depth < 4 && frame > mw_regs[6] && frame < mw_base; depth++) {
 		n += sprintf(text + n, ",%lx", GLOBAL(((uint64_t *)frame)[1] - 1));
 		frame = *(uint64_t *)frame;
 	}
@@ -199,7 +214,7 @@ static void report(char kind, const char *format, va_list all)
 	trail = hashed(trail, text, (size_t)n);
 	/* An earlier run has reported the calls before the last known result. */
 	if (!is_known()) {
-		places(where);
+		mw_places(where);
 		mw_line("%c %zu %s %s\n", kind, entry_state.used + learned.used, where, text);
 		append(&out, entry_state.at, entry_state.used);
 		append(&out, learned.at, learned.used);
@@ -227,7 +242,7 @@ static int64_t answered(void)
 	char *text = received();
 	if (text[0] != 'r') _exit(0);
 	int64_t result = strtoll(text + 2, NULL, 10);
-	free(text);
+	mw_own_free(text);
 	return result;
 }
 int64_t mw_ask(const char *format, ...)
@@ -246,7 +261,7 @@ void mw_warn(const char *format, ...)
 	char where[128];
 	va_list all;
 	if (mw_thread < 0) return;
-	places(where);
+	mw_places(where);
 	mw_line("w %s ", where);
 	va_start(all, format);
 	add(format, all);
@@ -257,7 +272,10 @@ void mw_end(char kind, const char *format, ...)
 {
 	char where[128] = "0";
 	va_list all;
-	if (mw_thread >= 0) places(where);
+	if (mw_thread >= 0) {
+		mw_places(where);
+		mw_line("%.*s", (int)recorded_used, recorded);
+	}
 	mw_line("%c %s ", kind, where);
 	va_start(all, format);
 	add(format, all);
@@ -270,13 +288,14 @@ void mw_end(char kind, const char *format, ...)
 	send_all();
 	_exit(0);
 }
-static void ended(const char *how)
+void mw_ended(const char *how)
 {
 	char where[128] = "0";
 	mw_flush();
 	must_be_known();
-	mw_line("e 0 %s %s\n", where, how);
-	mw_line("%.*s.\n", (int)recorded_used, recorded);
+	mw_line("%.*s", (int)recorded_used, recorded);
+	mw_verbs_ended();
+	mw_line("e 0 %s %s\n.\n", where, how);
 	send_all();
 	_exit(0);
 }
@@ -311,17 +330,11 @@ static void must_be_known(void)
 		mw_end('x', "shared memory was written unseen, by a function of a library or inline assembly before this call");
 	}
 }
-/* A thread's own frames. No other thread can know them, because each has a process of its own. */
-static int is_on_stack(uintptr_t at)
-{
-	return mw_thread != EPILOGUE && at < base && at + (8 << 20) > base && !(mw_program >= 0 && mw_is_registered(at));
-}
 /* Accesses that were reported, by any run. */
 enum { SEEN = 1 << 20 };
 static struct seen { uint64_t at, size; } *seen;
 static void touches(uintptr_t at, size_t n, int writes, int scalar)
 {
-	if (is_on_stack(at)) return;
 	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)(2 * writes + scalar) << 56, n };
 	size_t i = (size_t)(mw_mix(mw_mix(1, one.at), n) >> 20) % SEEN, looked = 0;
 	while (seen[i].size && (seen[i].at != one.at || seen[i].size != n) && ++looked < SEEN) i = (i + 1) % SEEN;
@@ -329,7 +342,7 @@ static void touches(uintptr_t at, size_t n, int writes, int scalar)
 	if (seen[i].size) return;
 	seen[i] = one;
 	char where[128];
-	places(where);
+	mw_places(where);
 	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes, scalar, where);
 	spins = loads = 0;
 }
@@ -348,7 +361,7 @@ static int waits(uintptr_t at)
 	static struct { uintptr_t at; uint64_t pc; struct bytes state; int compared; } before;
 	uint64_t pc = mw_regs[RETURN];
 	spins++;
-	if (mw_thread == EPILOGUE || is_on_stack(at) || ++loads < 64) return spins > 1000000;
+	if (mw_thread == EPILOGUE || ++loads < 64) return spins > 1000000;
 	if (loads > 64 && at == before.at && pc == before.pc && before.compared++ < COMPARED) {
 		take_state();
 		if (before.state.used == entry_state.used && !memcmp(before.state.at, entry_state.at, entry_state.used)) return 1;
@@ -366,6 +379,7 @@ static int waits(uintptr_t at)
 /* A plain access is one that is neither atomic nor volatile: it takes part in races. It has a name of its own. */
 static void load(uintptr_t at, size_t n, int scalar, int plain)
 {
+	mw_heap_touch(at, n, "reads");
 	touches(at, n, 0, scalar);
 	if (waits(at)) mw_end('n', "%lu %zu %d", GLOBAL(at), n, scalar);
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
@@ -399,6 +413,8 @@ void mw_flush(void)
 	pending.n = 0;
 	store(stored.at, stored.n, stored.plain);
 	memset(&stored, 0, sizeof stored);
+	/* Every function of the runtime begins with this, so the rest of it goes on as one without a store before it. */
+	mw_is_entry = 1;
 }
 void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0, 1); }
 size_t mw_load_word(const void *from, size_t most)
@@ -417,6 +433,7 @@ size_t mw_load_word(const void *from, size_t most)
 void mw_store(void *to, const void *from, size_t n, int plain)
 {
 	if (!n) return;
+	mw_heap_touch((uintptr_t)to, n, "writes");
 	touches((uintptr_t)to, n, 1, 0);
 	memmove(to, from, n);
 	store((uintptr_t)to, n, plain);
@@ -427,36 +444,77 @@ static long set_ups, last_set_up = -1;
 static int must_go_on;
 static uint64_t looks;
 void mw_sets_up(void) { set_ups++; looks = 0; }
-int mw_sets_up_still(void)
+static int sets_up_still(void)
 {
 	if (mw_thread < 0 && mw_program >= 0 && (++looks > 10000000 || (set_ups == last_set_up && !must_go_on))) mw_broker("pause");
 	return mw_thread < 0;
 }
+/* What `main` does after it has started a thread, and before it waits for one. If it shares memory with a thread that it has started by
+ * then, it has to take part as a thread itself, which the explorer decides. */
+static struct window { uintptr_t at; size_t n; int writes, threads; uint64_t pc; } *window;
+static size_t window_count, window_size;
+static int is_window;
+void mw_window_begins(void) { is_window = mw_thread < 0 && !mw_main; }
+void mw_window(const void *at, size_t n, int writes)
+{
+	if (!is_window || !n) return;
+	if (++looks > 1000000) mw_main_must_take_part("`main` waits while its threads run");
+	for (size_t i = window_count; i-- && i + 16 > window_count;)
+		if (window[i].at == (uintptr_t)at && window[i].n == n && window[i].writes == writes && window[i].threads == mw_thread_count) return;
+	if (window_count == window_size) window = mw_own_realloc(window, (window_size = 2 * window_size + 64) * sizeof *window);
+	window[window_count++] = (struct window){ (uintptr_t)at, n, writes, mw_thread_count, mw_regs[RETURN] - 1 };
+}
+void mw_main_must_take_part(const char *why)
+{
+	mw_end(mw_main ? 'x' : 'z', "%s", why);
+}
+int mw_native(const void *at, size_t n, int writes)
+{
+	if (!sets_up_still()) return 0;
+	mw_window(at, n, writes);
+	return 1;
+}
+/* The memory that the last hook of each kind announced, and how much of it no instruction has used since. Probes skip it. */
+static struct announced { uintptr_t at; size_t n, left; } to_read, to_write;
+static int is_announced(struct announced *a, uintptr_t at, size_t n)
+{
+	if (!a->left || at < a->at || at + n > a->at + a->n) return 0;
+	a->left -= n < a->left ? n : a->left;
+	return 1;
+}
 static void reads(void *at, size_t n, int scalar, int plain)
 {
-	if (mw_sets_up_still() || !n) return;
+	if (mw_native(at, n, 0) || !n) return;
+	to_read = (struct announced){ (uintptr_t)at, n, n };
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
 	load((uintptr_t)at, n, scalar, plain);
 }
-static void writes(void *at, size_t n, int scalar, int plain)
+/* A store that the program is about to do. */
+static void announces_write(uintptr_t at, size_t n, int scalar, int plain)
 {
-	if (mw_sets_up_still() || !n) return;
-	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
-	mw_flush();
-	mw_verbs_touch((uintptr_t)at, n, 1);
-	touches((uintptr_t)at, n, 1, scalar);
+	mw_heap_touch(at, n, "writes");
+	mw_verbs_touch(at, n, 1);
+	touches(at, n, 1, scalar);
 	spins = 0;
-	pending.at = (uintptr_t)at;
+	pending.at = at;
 	pending.n = n;
 	pending.plain = plain;
 	pending.pc = mw_regs[RETURN];
 	pending.frame = mw_regs[1];
 }
+static void writes(void *at, size_t n, int scalar, int plain)
+{
+	if (mw_native(at, n, 1) || !n) return;
+	to_write = (struct announced){ (uintptr_t)at, n, n };
+	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
+	mw_flush();
+	announces_write((uintptr_t)at, n, scalar, plain);
+}
 
 #define ACCESS(n, name, scalar, plain) \
-	ENTRY(__tsan_##name##read##n); ENTRY(__tsan_##name##write##n); \
+	ENTRY_OF_ADDRESS(__tsan_##name##read##n); ENTRY_OF_ADDRESS(__tsan_##name##write##n); \
 	void mw___tsan_##name##read##n(void *at) { reads(at, n, scalar, plain); } \
 	void mw___tsan_##name##write##n(void *at) { writes(at, n, scalar, plain); }
 #define ACCESSES(name, plain) \
@@ -466,12 +524,77 @@ ACCESS(1, volatile_, 1, 0) ACCESSES(volatile_, 0) ACCESSES(unaligned_volatile_, 
 ENTRY(__tsan_read_range); ENTRY(__tsan_write_range);
 void mw___tsan_read_range(void *at, size_t n) { reads(at, n, 0, 1); }
 void mw___tsan_write_range(void *at, size_t n) { writes(at, n, 0, 1); }
-ENTRY(__tsan_vptr_read); ENTRY(__tsan_vptr_update); ENTRY(__tsan_func_exit);
+ENTRY_OF_ADDRESS(__tsan_vptr_read); ENTRY_OF_ADDRESS(__tsan_vptr_update); ENTRY_OF_ADDRESS(__tsan_func_exit);
 void mw___tsan_vptr_read(void *at) { reads(at, 8, 1, 1); }
 void mw___tsan_vptr_update(void *at, void *v) { (void)v; writes(at, 8, 1, 1); }
 void mw___tsan_func_exit(void) { mw_flush(); }
 void __tsan_func_entry(void *pc) { (void)pc; }
 void __tsan_init(void) {}
+
+/* Probes are calls in the program's assembly before instructions that no hook announces: see src/probes.rs. They keep all registers, and
+ * `saved` points at those that calls do not preserve and the ones that do, from r15 on. */
+enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12 };
+#define KEEPS_ALL(name) \
+	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\npushfq\ncmpl $0, mw_thread(%rip)\njge 1f\npopfq\nret\n" \
+		"1: pushq %rsi\npushq %rdi\npushq %rax\npushq %rcx\npushq %rdx\npushq %rbx\npushq %rbp\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n" \
+		"pushq %r12\npushq %r13\npushq %r14\npushq %r15\nmovq %rdi, %rdx\nmovq %rsp, %rdi\nmovq %rsp, %rbx\n" \
+		"subq $512, %rsp\nandq $-16, %rsp\nfxsave (%rsp)\ncld\nmovq %rdx, %r12\nmovl %esi, %r13d\n" \
+		"movq %r12, %rsi\nmovl %r13d, %edx\ncall mw_" #name "\nfxrstor (%rsp)\nmovq %rbx, %rsp\n" \
+		"popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\npopq %r10\npopq %r9\npopq %r8\npopq %rbp\npopq %rbx\n" \
+		"popq %rdx\npopq %rcx\npopq %rax\npopq %rdi\npopq %rsi\npopfq\nret\n")
+KEEPS_ALL(probe); KEEPS_ALL(mfence); KEEPS_ALL(unseen);
+enum { SAVED_RDI = 13, SAVED_RSI = 14, SAVED_RETURN = 16 };
+/* Enters the runtime between two instructions. What the thread has learned since its last entry may be in registers that no state has,
+ * so it stays, unless the thread has been here since. */
+static void enters(uint64_t *saved, size_t pushed)
+{
+	static uint64_t passed[64];
+	static size_t passed_count;
+	if (mw_is_entry) passed_count = 0;
+	for (size_t i = 0; i < passed_count; i++) if (passed[i] == saved[SAVED_RETURN]) { passed_count = 0; mw_is_entry = 1; }
+	if (passed_count == 64) passed_count = 0;
+	passed[passed_count++] = saved[SAVED_RETURN];
+	if (mw_is_entry) kept.used = 0; else append(&kept, learned.at, learned.used);
+	append(&kept, &saved[12], sizeof *saved);
+	append(&kept, &saved[4], 2 * sizeof *saved);
+	uint64_t *above = saved + SAVED_RETURN + 1 + pushed;
+	uint64_t regs[RETURN + 1] = { saved[9], saved[8], saved[3], saved[2], saved[1], saved[0], (uint64_t)(above - 1), pushed ? above[-1] : saved[SAVED_RDI],
+		pushed > 1 ? above[-2] : saved[SAVED_RSI], saved[10], saved[11], saved[7], saved[6], saved[SAVED_RETURN] };
+	memcpy(mw_regs, regs, sizeof regs);
+	mw_is_entry = 2;
+	mw_flush();
+	mw_is_entry = 2;
+}
+__attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code)
+{
+	size_t n = code & 0xff;
+	uintptr_t from = at;
+	int is_read = (code & (READS | COPIES)) != 0, is_written = (code & (WRITES | COPIES | FILLS)) != 0;
+	if (code & (COPIES | FILLS)) {
+		at = saved[SAVED_RETURN + 2];
+		from = saved[SAVED_RETURN + 1];
+		if (code & REPEATS) n *= saved[11];
+	}
+	if (is_read && is_announced(&to_read, from, n)) is_read = 0;
+	if (is_written && is_announced(&to_write, at, n)) is_written = 0;
+	if (!n || (!is_read && !is_written)) return;
+	enters(saved, 2);
+	int scalar = n <= 8 && !(n & (n - 1)) && !(code & (COPIES | FILLS));
+	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, scalar, 1); }
+	if (is_written) { is_written = 0; announces_write(at, n, scalar, 1); }
+}
+/* Output is no part of an execution, so what these streams hold does not matter. */
+extern char _ZSt4cout[] __attribute__((weak)), _ZSt4cerr[] __attribute__((weak)), _ZSt4clog[] __attribute__((weak));
+__attribute__((used)) void mw_unseen(uint64_t *saved, const char *name)
+{
+	const char *stream = (const char *)saved[SAVED_RETURN + 1];
+	if (stream && !strncmp(name, "_Z", 2) && (stream == _ZSt4cout || stream == _ZSt4cerr || stream == _ZSt4clog)) return;
+	enters(saved, 1);
+	if (is_known()) return;
+	char where[128];
+	mw_places(where);
+	mw_line("u %s %s\n", where, name);
+}
 
 /* Atomics, on memory that is the thread's own and on cells. x86: all but stores and loads are locked instructions. */
 static int is_cell(uintptr_t at, size_t n)
@@ -489,15 +612,16 @@ static void set_own(volatile void *at, int64_t v, size_t n)
 }
 static int begins(volatile void *at, size_t n, int changes)
 {
-	if (mw_sets_up_still()) return 0;
+	if (mw_native((void *)(uintptr_t)at, n, changes)) return 0;
 	mw_flush();
+	mw_heap_touch((uintptr_t)at, n, "uses");
 	mw_verbs_touch((uintptr_t)at, n, changes);
 	touches((uintptr_t)at, n, changes, 1);
 	return is_cell((uintptr_t)at, n);
 }
 static int64_t atomic_load(volatile void *at, size_t n)
 {
-	if (mw_sets_up_still()) return own(at, n);
+	if (mw_native((void *)(uintptr_t)at, n, 0)) return own(at, n);
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
 	load((uintptr_t)at, n, 1, 0);
@@ -506,6 +630,11 @@ static int64_t atomic_load(volatile void *at, size_t n)
 static void fence(int order)
 {
 	if (mw_thread >= 0 && order == __ATOMIC_SEQ_CST) mw_call("fence");
+}
+__attribute__((used)) void mw_mfence(uint64_t *saved)
+{
+	enters(saved, 0);
+	mw_call("fence");
 }
 static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
 {
@@ -554,7 +683,7 @@ static int64_t atomic_change(volatile void *at, int64_t v, size_t n, int by)
 static int atomic_compare(volatile void *at, void *expected, int64_t new, size_t n)
 {
 	int shared = begins(at, n, 1);
-	if (mw_thread >= 0) load((uintptr_t)expected, n, 1, 1);
+	if (!mw_native(expected, n, 0)) load((uintptr_t)expected, n, 1, 1);
 	int64_t old = value_of(expected, n), was = shared ? compare(at, old, new, n) : own(at, n);
 	if (was == old && !shared) set_own(at, new, n);
 	if (was != old) {
@@ -590,7 +719,7 @@ void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 	ENTRY(name); \
 	void *mw_##name(void *to, const void *from, size_t n) \
 	{ \
-		if (mw_sets_up_still()) return memmove(to, from, n); \
+		if (mw_native(from, n, 0)) { mw_native(to, n, 1); return memmove(to, from, n); } \
 		mw_flush(); \
 		if (n) load((uintptr_t)from, n, 0, 1); \
 		mw_store(to, from, n, 1); \
@@ -601,8 +730,9 @@ MOVES(__mowgli_memcpy) MOVES(__mowgli_memmove) MOVES(__tsan_memcpy) MOVES(__tsan
 	ENTRY(name); \
 	void *mw_##name(void *to, int byte, size_t n) \
 	{ \
-		if (mw_sets_up_still() || !n) return memset(to, byte, n); \
+		if (mw_native(to, n, 1) || !n) return memset(to, byte, n); \
 		mw_flush(); \
+		mw_heap_touch((uintptr_t)to, n, "writes"); \
 		touches((uintptr_t)to, n, 1, 0); \
 		memset(to, byte, n); \
 		store((uintptr_t)to, n, 1); \
@@ -612,7 +742,8 @@ SETS(__mowgli_memset) SETS(__tsan_memset)
 ENTRY(__mowgli_memcmp);
 int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 {
-	if (!mw_sets_up_still() && n) {
+	if (mw_native(a, n, 0)) mw_native(b, n, 0);
+	else if (n) {
 		mw_flush();
 		load((uintptr_t)a, n, 0, 1);
 		load((uintptr_t)b, n, 0, 1);
@@ -620,72 +751,51 @@ int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 	return memcmp(a, b, n);
 }
 
-/* Locks and condition variables of pthread, as a word each. */
-static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4 1", GLOBAL(at)); } }
-static int lock(pthread_mutex_t *m, int tries)
+/* For the other parts of the runtime. */
+void mw_needs(const void *at)
 {
-	if (mw_thread < 0) return 0;
-	mw_flush();
-	needs(m);
-	for (size_t mark = mw_learned(); compare(m, 0, 1 + mw_thread, 4); mw_forget(mark)) if (tries) return EBUSY;
-	return 0;
+	if (is_cell((uintptr_t)at, 4)) return;
+	touches((uintptr_t)at, 4, 1, 1);
+	mw_end('n', "%lu 4 1", GLOBAL(at));
 }
-static int unlock(pthread_mutex_t *m)
+void mw_put(void *to, const void *from, size_t n)
 {
-	if (mw_thread < 0) return 0;
-	mw_flush();
-	needs(m);
-	mw_call("write %lu 4 0", GLOBAL(m));
-	mw_call("fence");
-	return 0;
+	if (mw_native(to, n, 1)) memmove(to, from, n);
+	else mw_store(to, from, n, 1);
 }
-HOOK(int, __mowgli_pthread_mutex_lock, (pthread_mutex_t *m), , return lock(m, 0);)
-HOOK(int, __mowgli_pthread_mutex_trylock, (pthread_mutex_t *m), , return lock(m, 1);)
-HOOK(int, __mowgli_pthread_mutex_unlock, (pthread_mutex_t *m), , return unlock(m);)
-/* A waiter sleeps until the count of signals changes. Who sleeps may wake for any signal, which POSIX allows. */
-static int wakes(pthread_cond_t *c)
+int64_t mw_flag(int64_t *at)
 {
-	if (mw_thread < 0) return 0;
-	mw_flush();
-	needs(c);
-	mw_ask("faa %lu 4 1", GLOBAL(c));
-	return 0;
+	touches((uintptr_t)at, sizeof *at, 0, 1);
+	return mw_thread != EPILOGUE && is_cell((uintptr_t)at, sizeof *at) ? mw_ask("read %lu 8", GLOBAL(at)) : *at;
 }
-HOOK(int, __mowgli_pthread_cond_signal, (pthread_cond_t *c), , return wakes(c);)
-HOOK(int, __mowgli_pthread_cond_broadcast, (pthread_cond_t *c), , return wakes(c);)
-ENTRY(__mowgli_pthread_cond_wait);
-int mw___mowgli_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+void mw_set_flag(int64_t *at, int64_t v)
 {
-	if (mw_thread < 0) return 0;
-	mw_flush();
-	needs(c);
-	int64_t before = mw_ask("read %lu 4", GLOBAL(c));
-	unlock(m);
-	for (size_t mark = mw_learned(); mw_ask("read %lu 4", GLOBAL(c)) == before; mw_forget(mark)) {}
-	return lock(m, 0);
+	touches((uintptr_t)at, sizeof *at, 1, 1);
+	*at = v;
+	store((uintptr_t)at, sizeof *at, 0);
 }
-static void yields(void) { if (mw_thread >= 0) mw_flush(); }
-HOOK(int, __mowgli_sched_yield, (void), , yields(); return 0;)
-HOOK(int, __mowgli_usleep, (unsigned n), , (void)n; yields(); return 0;)
-HOOK(unsigned, __mowgli_sleep, (unsigned n), , (void)n; yields(); return 0;)
-HOOK(int, __mowgli_nanosleep, (const void *a, void *b), , (void)a; (void)b; yields(); return 0;)
-
-/* How a thread ends otherwise. */
-HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function), ,
-	mw_ready();
-	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
-	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
-HOOK(void, __mowgli_abort, (void), , mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
-void serve(void);
-static int is_main(void) { return mw_program >= 0 && mw_thread == 0; }
-ENTRY(__mowgli_exit);
-void mw___mowgli_exit(int code)
+uint64_t mw_place(void) { return GLOBAL(mw_regs[RETURN] - 1); }
+void mw_allocates(uintptr_t at, size_t n)
 {
-	mw_ready();
-	if (mw_thread < 0) { serve(); exit(code); }
-	if ((mw_thread == EPILOGUE || is_main()) && code == 0) ended("");
-	mw_flush();
-	mw_end('f', "exit(%d) is called", code);
+	if (!is_known()) mw_line("b %lu %zu\n", GLOBAL(at), n);
+}
+/* Calls a function of the program. What it does is done by the program, and not by a function of the runtime. */
+int mw_call_program(int (*fn)(void *, void *), void *a, void *b)
+{
+	int nested = mw_nested;
+	mw_nested = 0;
+	int result = fn(a, b);
+	if (mw_thread >= 0) mw_flush();
+	mw_nested = nested;
+	return result;
+}
+/* Enters the runtime in a thread that has not begun, or that has ended. */
+void mw_enters_nowhere(void)
+{
+	memset(mw_regs, 0, sizeof mw_regs);
+	mw_base = (uintptr_t)&mw_base;
+	mw_regs[6] = mw_base - 8;
+	mw_is_entry = 1;
 }
 
 /* What a program says to the explorer. */
@@ -693,7 +803,7 @@ ENTRY(mowgli_outcome);
 void mw_mowgli_outcome(const char *name, int64_t value)
 {
 	mw_ready();
-	if (mw_thread < 0) mw_end('m', "mowgli_outcome: `main` has not started its threads yet");
+	if (mw_thread < 0) mw_main_must_take_part("mowgli_outcome before the threads begin");
 	mw_flush();
 	int n = snprintf(recorded + recorded_used, sizeof recorded - recorded_used, "v %s %ld\n", name, (long)value);
 	if (recorded_used + (size_t)n >= sizeof recorded) mw_end('x', "a thread records more than 4096 bytes of outcomes");
@@ -709,137 +819,14 @@ void mw_mowgli_assume(int condition)
 	mw_end('d', "an assumption is false");
 }
 
-/* Memory that threads allocate: each has a range of its own, because the same address in two threads would be one word. */
-enum { HEAP = 1 << 26 };
-static char *heap;
-static size_t heap_used;
-static void *allocated(size_t n, size_t alignment)
-{
-	heap_used = (heap_used + alignment - 1) / alignment * alignment + 16;
-	heap_used = (heap_used + alignment - 1) / alignment * alignment;
-	if (n > HEAP || heap_used + n > HEAP) mw_end('x', "a thread allocates more than 64 MiB");
-	char *at = heap + (size_t)(mw_thread == EPILOGUE ? THREADS : mw_thread) * HEAP + heap_used;
-	*(size_t *)(at - 8) = n;
-	heap_used += n;
-	return at;
-}
-static int is_allocated(void *p) { return heap && (char *)p >= heap && (char *)p < heap + (size_t)(THREADS + 1) * HEAP; }
-void *__mowgli_malloc(size_t n) { return mw_thread < 0 ? malloc(n) : allocated(n, 16); }
-void *__mowgli_calloc(size_t n, size_t size) { return mw_thread < 0 ? calloc(n, size) : allocated(n * size, 16); }
-void __mowgli_free(void *p) { if (!is_allocated(p) && mw_thread < 0) free(p); }
-void *__mowgli_realloc(void *p, size_t n)
-{
-	if (mw_thread < 0) return realloc(p, n);
-	if (!is_allocated(p) && p) mw_end('x', "realloc in a thread of memory that `main` allocated");
-	void *to = allocated(n, 16);
-	size_t old = p ? ((size_t *)p)[-1] : 0;
-	return p ? memcpy(to, p, old < n ? old : n) : to;
-}
-int __mowgli_posix_memalign(void **to, size_t alignment, size_t n)
-{
-	if (mw_thread < 0) return posix_memalign(to, alignment, n);
-	*to = allocated(n, alignment);
-	return 0;
-}
-
-/* new and delete of C++. */
-void *__mowgli__Znwm(size_t n) { return __mowgli_malloc(n); }
-void *__mowgli__Znam(size_t n) { return __mowgli_malloc(n); }
-void __mowgli__ZdlPv(void *p) { __mowgli_free(p); }
-void __mowgli__ZdaPv(void *p) { __mowgli_free(p); }
-void __mowgli__ZdlPvm(void *p, size_t n) { (void)n; __mowgli_free(p); }
-void __mowgli__ZdaPvm(void *p, size_t n) { (void)n; __mowgli_free(p); }
-
-/* Time stands still in threads: a run that depends on it would be another one each time. */
-static void stands(const char *call)
-{
-	if (mw_thread < 0) return;
-	mw_flush();
-	mw_warn("%s: time stands still", call);
-}
-ENTRY(__mowgli_clock_gettime);
-int mw___mowgli_clock_gettime(clockid_t clock, struct timespec *to)
-{
-	if (mw_thread < 0) return clock_gettime(clock, to);
-	stands("clock_gettime");
-	struct timespec none = { 0 };
-	mw_store(to, &none, sizeof none, 1);
-	return 0;
-}
-ENTRY(__mowgli_gettimeofday);
-int mw___mowgli_gettimeofday(struct timeval *to, void *zone)
-{
-	if (mw_thread < 0) return gettimeofday(to, zone);
-	stands("gettimeofday");
-	struct timeval none = { 0 };
-	mw_store(to, &none, sizeof none, 1);
-	return 0;
-}
-ENTRY(__mowgli_time);
-time_t mw___mowgli_time(time_t *to)
-{
-	if (mw_thread < 0) return time(to);
-	stands("time");
-	time_t none = 0;
-	if (to) mw_store(to, &none, sizeof none, 1);
-	return 0;
-}
-/* What the runtime lacks. In `main` nobody waits, so there the functions do nothing. */
-#define LACKS(name) \
-	ENTRY(__mowgli_##name); \
-	int mw___mowgli_##name(void) { if (mw_thread >= 0) { mw_flush(); mw_end('x', #name " is not supported"); } return 0; }
-LACKS(rand) LACKS(random) LACKS(pthread_cond_timedwait) LACKS(pthread_barrier_wait) LACKS(pthread_rwlock_rdlock)
-LACKS(pthread_rwlock_wrlock) LACKS(pthread_spin_lock) LACKS(pthread_spin_unlock) LACKS(sem_wait) LACKS(sem_post)
-
 /* Functions of libibverbs that the runtime lacks, here because verbs.h declares them otherwise. */
 #define NO_VERB(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
 NO_VERB(ibv_ack_async_event) NO_VERB(ibv_attach_mcast) NO_VERB(ibv_create_ah)
 NO_VERB(ibv_create_ah_from_wc) NO_VERB(ibv_create_comp_channel) NO_VERB(ibv_destroy_ah)
 NO_VERB(ibv_destroy_comp_channel) NO_VERB(ibv_detach_mcast) NO_VERB(ibv_get_async_event)
 NO_VERB(ibv_get_cq_event) NO_VERB(ibv_get_pkey_index) NO_VERB(ibv_import_device) NO_VERB(ibv_import_mr) NO_VERB(ibv_import_pd)
-NO_VERB(ibv_modify_srq) NO_VERB(ibv_qp_to_qp_ex) NO_VERB(ibv_query_ece) NO_VERB(ibv_query_pkey) NO_VERB(ibv_query_srq)
+NO_VERB(ibv_modify_srq) NO_VERB(ibv_qp_to_qp_ex) NO_VERB(ibv_query_ece) NO_VERB(ibv_query_srq)
 NO_VERB(ibv_reg_dmabuf_mr) NO_VERB(ibv_rereg_mr) NO_VERB(ibv_resize_cq) NO_VERB(ibv_set_ece)
-
-/* Threads. */
-int mw_node_of(int thread) { return threads[thread].node; }
-static void start(int node, void *(*fn)(void *), void *arg)
-{
-	if (mw_thread == EPILOGUE) mw_end('x', "a thread is started after others were joined");
-	if (mw_thread >= 0) mw_end('x', "a thread is started by another; let `main` start all threads");
-	if (thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
-	threads[thread_count].fn = fn;
-	threads[thread_count].arg = arg;
-	threads[thread_count++].node = node;
-}
-void mowgli_node(int node, void *(*fn)(void *), void *arg)
-{
-	if (node < 1 || node > NODES) mw_end('m', "mowgli_node: node %d; nodes are 1 to %d", node, NODES);
-	start(node, fn, arg);
-}
-int __mowgli_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
-{
-	(void)attr;
-	*id = (pthread_t)thread_count + 1;
-	start(1, fn, arg);
-	return 0;
-}
-ENTRY(__mowgli_pthread_join);
-int mw___mowgli_pthread_join(pthread_t id, void **result)
-{
-	(void)id;
-	if (mw_thread < 0) serve();
-	if (mw_thread != EPILOGUE) mw_end('x', "pthread_join in a thread; let `main` join all threads");
-	joined++;
-	mw_flush();
-	if (result) *result = NULL;
-	return 0;
-}
-ENTRY(mowgli_join);
-void mw_mowgli_join(void)
-{
-	if (mw_thread < 0) serve();
-	mw_flush();
-}
 
 /* The server. */
 static void fails(int signal)
@@ -848,7 +835,7 @@ static void fails(int signal)
 	const char *why = signal == SIGVTALRM ? "a thread computes for ten seconds" : strsignal(signal);
 	mw_end(signal == SIGVTALRM ? 'x' : 'f', "%s", why);
 }
-static void catches(void)
+void mw_catches(void)
 {
 	static char stack[1 << 16];
 	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
@@ -857,43 +844,25 @@ static void catches(void)
 	sigaltstack(&other, NULL);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, NULL);
 }
-/* What earlier calls have left on the stack would be seen in variables without a value, and depends on the request. */
-__attribute__((noinline)) static void clears_stack(void)
-{
-	char below[1 << 16];
-	memset(below, 0, sizeof below);
-	__asm__ volatile("" : : "r"(below) : "memory");
-}
-/* The frames above this one belong to the thread; those below depend on the request, and are no part of its state. So do the
- * registers that a call preserves. */
-__attribute__((noinline)) static void run(int thread)
-{
-	void *fn = (void *)threads[thread].fn, *arg = threads[thread].arg;
-	clears_stack();
-	__asm__ volatile("pushq %%rbp\npushq %%rbp\nmovq %%rsp, base(%%rip)\nxorl %%ebp, %%ebp\nxorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\ncall *%%rax\npopq %%rbp\npopq %%rbp"
-		: "+a"(fn), "+D"(arg) : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
-	ended("");
-}
 static void runs(int thread, char *rest)
 {
-	int n = (int)strtol(rest, &rest, 10);
-	tape = malloc(sizeof *tape * (size_t)(n + 1));
+	uint64_t id = strtoul(rest, &rest, 10);
+	int node = (int)strtol(rest, &rest, 10), n = (int)strtol(rest, &rest, 10);
+	tape = mw_own_malloc(sizeof *tape * (size_t)(n + 1));
 	for (tape_size = 0; tape_size < n; tape_size++) tape[tape_size] = strtoll(rest, &rest, 10);
-	catches();
 	/* The time that it computes, because it waits for results as long as the explorer has other states. */
 	struct itimerval limit = { .it_value = { .tv_sec = 10 } };
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
-	mw_thread = thread;
-	mw_is_entry = 1;
-	known_bytes = calloc(cell_count + 1, 8);
+	known_bytes = mw_own_malloc(8 * (cell_count + 1));
 	for (size_t i = 0; i < cell_count; i++) knows(cells[i].at, 1);
-	base = arguments;
-	if (thread != EPILOGUE && !is_main()) run(thread);
+	mw_base = arguments;
+	mw_is_entry = 1;
+	mw_runs(thread, id, node);
 }
 static void cells_are(char *rest)
 {
 	cell_count = (size_t)strtol(rest, &rest, 10);
-	cells = realloc(cells, sizeof *cells * (cell_count + 1));
+	cells = mw_own_realloc(cells, sizeof *cells * (cell_count + 1));
 	for (size_t i = 0; i < cell_count; i++) {
 		cells[i].at = OWN(strtoul(rest, &rest, 10));
 		cells[i].size = strtoul(rest, &rest, 10);
@@ -911,7 +880,7 @@ static void values_of(char *rest)
 	send_all();
 }
 /* Ends `main` here: the parent serves until the explorer is done, and a child returns to run the rest of `main`. */
-void serve(void)
+void mw_serve(void)
 {
 	if (is_serving || getpid() != process) return;
 	is_serving = 1;
@@ -921,9 +890,11 @@ void serve(void)
 	}
 	seen = mmap(NULL, SEEN * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (seen == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
-	heap = mmap(NULL, (size_t)(THREADS + 1) * HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (heap == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
-	for (int t = 0; t < thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, GLOBAL(threads[t].fn));
+	mw_heap_begins();
+	mw_threads_begin();
+	mw_threads_lines();
+	for (size_t i = 0; i < window_count; i++)
+		mw_line("window %lu %zu %d %d %lx\n", GLOBAL(window[i].at), window[i].n, window[i].writes, window[i].threads, GLOBAL(window[i].pc));
 	mw_verbs_lines();
 	mw_line(".\n");
 	send_all();
@@ -934,11 +905,13 @@ void serve(void)
 		if (text[0] == 't') cells_are(rest);
 		else if (text[0] == 'i') values_of(rest);
 		else if (text[0] == 'o') mw_verbs_others(rest);
+		else if (text[0] == 'b') mw_heap_others(rest);
 		else if (text[0] == 'g') {
 			long thread = strtol(rest, &rest, 10);
 			pid_t child = fork();
 			int status;
 			if (!child) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
 				runs((int)thread, rest);
 				return;
 			}
@@ -946,10 +919,14 @@ void serve(void)
 			waitpid(child, &status, 0);
 			if (WIFSIGNALED(status)) mw_end('x', "a thread was killed: %s", strsignal(WTERMSIG(status)));
 		} else _exit(0);
-		free(text);
+		mw_own_free(text);
 	}
 }
-void mw_ready(void) { if (mw_thread < 0 && mw_program >= 0) free(mw_broker("ready")); }
+void mw_ready(void)
+{
+	if (mw_thread >= 0 || !mw_main) return;
+	if (mw_program >= 0) mw_own_free(mw_broker("ready")); else mw_serve();
+}
 char *mw_broker(const char *format, ...)
 {
 	va_list all;
@@ -967,8 +944,8 @@ char *mw_broker(const char *format, ...)
 		return text;
 	}
 	mw_sockets_have(text + 1);
-	free(text);
-	serve();
+	mw_own_free(text);
+	mw_serve();
 	return NULL;
 }
 /* `main` returns, or a function that is not replaced calls exit. */
@@ -976,9 +953,9 @@ static void at_end(int code, void *none)
 {
 	(void)none;
 	if (getpid() == process) mw_ready();
-	if (mw_thread < 0) serve();
-	if (is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
-	if (mw_thread == EPILOGUE || is_main()) ended("");
+	if (mw_thread < 0) mw_serve();
+	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
+	if (mw_thread == EPILOGUE || mw_is_main()) mw_ended("");
 }
 __attribute__((constructor)) static void begin(int argc, char **argv)
 {
@@ -988,11 +965,16 @@ __attribute__((constructor)) static void begin(int argc, char **argv)
 	arguments = (uintptr_t)argv;
 	on_exit(at_end, NULL);
 	if (!path) return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (last) last_set_up = atol(last);
+	if (getenv("MOWGLI_MAIN")) {
+		mw_main = 1;
+		mw_main_takes_part(1);
+	}
 	if (program) {
 		mw_program = atoi(program);
-		threads[0].node = mw_program + 1;
-		thread_count = 1;
+		mw_main = 1;
+		mw_main_takes_part(mw_program + 1);
 	}
 	/* Addresses are names of memory, so they are the same each time. */
 	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && !getenv("MOWGLI_AGAIN")) {

@@ -1,22 +1,29 @@
 /* The parts of the runtime that its two files share: see hooks.c. */
 #ifndef MOWGLI_RUNTIME_H
 #define MOWGLI_RUNTIME_H
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 1024 };
 
 /* Entry points save what a function may use of its caller's registers: those that calls preserve, the arguments, and the place to which
- * it returns. They jump over the return address, so that arguments on the stack are where `mw_NAME` expects them, and clear the
- * registers that calls do not preserve, because what the runtime leaves there is no part of a thread's state. */
+ * it returns. They take away the return address, so that arguments on the stack are where `mw_NAME` expects them, and clear the
+ * registers that calls do not preserve, because what the runtime leaves there is no part of a thread's state. A call by libc from within
+ * the runtime is nested: it belongs to the function that the program has called. */
 enum { RETURN = 13 };
-#define ENTRY(name) \
-	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\n" \
+#define ENTRY(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9")
+/* Of a function with one argument. What is in the registers of the others does not matter. */
+#define ENTRY_OF_ADDRESS(name) ENTRY_WITH(name, "$0", "$0", "$0", "$0", "$0")
+#define ENTRY_WITH(name, second, third, fourth, fifth, sixth) \
+	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
 		"movq %rbx, mw_regs(%rip)\nmovq %rbp, mw_regs+8(%rip)\nmovq %r12, mw_regs+16(%rip)\nmovq %r13, mw_regs+24(%rip)\n" \
 		"movq %r14, mw_regs+32(%rip)\nmovq %r15, mw_regs+40(%rip)\nmovq %rsp, mw_regs+48(%rip)\nmovq %rdi, mw_regs+56(%rip)\n" \
-		"movq %rsi, mw_regs+64(%rip)\nmovq %rdx, mw_regs+72(%rip)\nmovq %rcx, mw_regs+80(%rip)\nmovq %r8, mw_regs+88(%rip)\n" \
-		"movq %r9, mw_regs+96(%rip)\nmovl $1, mw_is_entry(%rip)\npopq mw_regs+104(%rip)\n" \
-		"pushq mw_regs+104(%rip)\npopq mw_return(%rip)\ncall mw_" #name "\npushq mw_return(%rip)\n" \
+		"movq " second ", mw_regs+64(%rip)\nmovq " third ", mw_regs+72(%rip)\nmovq " fourth ", mw_regs+80(%rip)\n" \
+		"movq " fifth ", mw_regs+88(%rip)\nmovq " sixth ", mw_regs+96(%rip)\nmovq (%rsp), %r11\nmovq %r11, mw_regs+104(%rip)\nmovl $1, mw_is_entry(%rip)\n" \
+		"1: movq mw_depth(%rip), %r11\npopq mw_returns(,%r11,8)\nincq mw_depth(%rip)\nincl mw_nested(%rip)\n" \
+		"call mw_" #name "\n" \
+		"decl mw_nested(%rip)\ndecq mw_depth(%rip)\nmovq mw_depth(%rip), %r11\npushq mw_returns(,%r11,8)\n" \
 		"xorl %ecx, %ecx\nxorl %edx, %edx\nxorl %esi, %esi\nxorl %edi, %edi\n" \
 		"xorl %r8d, %r8d\nxorl %r9d, %r9d\nxorl %r10d, %r10d\nxorl %r11d, %r11d\nret\n" \
 		".size " #name ", .-" #name "\n")
@@ -35,7 +42,8 @@ void mw_ready(void);
 void mw_sets_up(void);
 /* Asks for a step of the set-up that others take part in, and returns the answer; NULL if the set-up has ended before it. */
 char *mw_broker(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int mw_node_of(int thread);
+/* The node of the thread that runs. */
+int mw_node(void);
 
 /* Reports a call without a result, or one whose result the explorer chooses. */
 void mw_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -55,9 +63,52 @@ void mw_load(const void *from, size_t n);
 void mw_store(void *to, const void *from, size_t n, int plain);
 /* Reads the rest of the word that has this byte, but at most so many bytes and none behind a zero. Returns their number. */
 size_t mw_load_word(const void *from, size_t most);
-/* True if `main` has not started its threads. One of several programs may end its set-up here. */
-int mw_sets_up_still(void);
-void *__mowgli_malloc(size_t n);
+/* True if `main` sets up, so that an access is its own. One of several programs may end its set-up here. */
+int mw_native(const void *at, size_t n, int writes);
+/* Memory of the runtime, which is no part of a thread's state, and a text that is printed to such memory. */
+void *mw_own_malloc(size_t n);
+void *mw_own_realloc(void *p, size_t n);
+void mw_own_free(void *p);
+char *mw_text(const char *format, va_list all);
+/* The functions of the runtime that the program is in. */
+extern int mw_nested;
+int mw_call_program(int (*fn)(void *, void *), void *a, void *b);
+/* Writes memory of the program, natively while `main` sets up. */
+void mw_put(void *to, const void *from, size_t n);
+/* Ends the run if these four bytes are no cell. */
+void mw_needs(const void *at);
+/* The word that says who has freed a block, which nobody else knows. */
+int64_t mw_flag(int64_t *at);
+void mw_set_flag(int64_t *at, int64_t v);
+/* The place in the program from which it called the runtime. */
+uint64_t mw_place(void);
+/* The same, with the callers of the function there, as text of at most 128 letters. */
+void mw_places(char *text);
+void mw_allocates(uintptr_t at, size_t n);
+/* Checks that memory of an access is allocated. */
+void mw_heap_touch(uintptr_t at, size_t n, const char *does);
+void *mw_allocated(size_t n);
+void mw_heap_begins(void);
+void mw_heap_state(void);
+void mw_heap_others(char *text);
+/* `main` is a thread if it takes part: always in a program of one node, else if it shares memory with the threads that it starts. */
+extern int mw_main, mw_thread_count;
+int mw_is_main(void);
+void mw_main_takes_part(int node);
+void mw_main_must_take_part(const char *why) __attribute__((noreturn));
+void mw_window_begins(void);
+void mw_window(const void *at, size_t n, int writes);
+void mw_threads_begin(void);
+void mw_threads_lines(void);
+void mw_threads_state(void);
+void mw_runs(int thread, uint64_t id, int node);
+int mw_is_on_stack(uintptr_t at);
+void mw_enters_nowhere(void);
+void mw_catches(void);
+void mw_serve(void);
+void mw_ended(const char *how) __attribute__((noreturn));
+/* The end of the stack of the thread. */
+extern uintptr_t mw_base;
 /* Ends this run: a wrong use of verbs, something that is not supported, or a failure of the program. */
 void mw_end(char kind, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 void mw_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -67,6 +118,10 @@ uint64_t mw_mix(uint64_t hash, uint64_t value);
 /* Adds the state of the queue pairs, and writes their declarations. */
 void mw_verbs_state(void);
 void mw_verbs_lines(void);
+/* Writes what a thread that ends has sent and posted. */
+void mw_verbs_ended(void);
+/* True if a descriptor is that of the explorer. */
+int mw_is_line(int fd);
 /* The tables of the other programs. */
 void mw_verbs_others(char *text);
 int mw_is_registered(uintptr_t at);

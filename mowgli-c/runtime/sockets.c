@@ -41,7 +41,7 @@ void mw_sockets_state(void)
 }
 static void adds(struct socket *s, const void *bytes, size_t n)
 {
-	s->left = realloc(s->left, s->left_size + n + 1);
+	s->left = mw_own_realloc(s->left, s->left_size + n + 1);
 	memcpy(s->left + s->left_size, bytes, n);
 	s->left_size += n;
 }
@@ -54,7 +54,7 @@ static size_t bytes_of(const char *hex, unsigned char *to)
 }
 static char *hex_of(const void *from, size_t n)
 {
-	char *hex = malloc(2 * n + 1);
+	char *hex = mw_own_malloc(2 * n + 1);
 	hex[0] = 0;
 	for (size_t k = 0; k < n; k++) sprintf(hex + 2 * k, "%02x", ((const unsigned char *)from)[k]);
 	return hex;
@@ -65,11 +65,11 @@ void mw_sockets_have(char *text)
 	for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
 		unsigned pair = (unsigned)atoi(word);
 		char *hex = strtok(NULL, " ");
-		unsigned char *bytes = malloc(strlen(hex) + 1);
+		unsigned char *bytes = mw_own_malloc(strlen(hex) + 1);
 		size_t n = bytes_of(hex, bytes);
 		for (int i = 0; i < socket_count; i++)
 			if (sockets[i].pair == pair) { adds(&sockets[i], bytes, n); sockets[i].is_over |= !n; }
-		free(bytes);
+		mw_own_free(bytes);
 	}
 }
 __attribute__((noreturn)) static void after_the_set_up(const char *call) { mw_end('x', "%s after the set-up", call); }
@@ -108,14 +108,14 @@ CALL(int, listen, (int fd, int n),
 	s->is_listening = 1;
 	char *answer = mw_broker("listen %d", s->port);
 	if (!answer) after_the_set_up("listen");
-	free(answer);
+	mw_own_free(answer);
 	return 0;
 )
 static int connected(struct socket *s, char *answer, const char *call)
 {
 	if (!answer) mw_end('x', "%s, and no other program is at the other side", call);
 	s->pair = (unsigned)atoi(answer + 2);
-	free(answer);
+	mw_own_free(answer);
 	return 0;
 }
 CALL(int, connect, (int fd, const struct sockaddr *a, socklen_t n),
@@ -150,8 +150,8 @@ static ssize_t sends(int fd, const void *from, size_t n)
 	if (!s->pair) return fails_with(ENOTCONN);
 	if (mw_thread < 0) {
 		char *hex = hex_of(from, n);
-		free(mw_broker("send %u %s", s->pair, n ? hex : "-"));
-		free(hex);
+		mw_own_free(mw_broker("send %u %s", s->pair, n ? hex : "-"));
+		mw_own_free(hex);
 		return (ssize_t)n;
 	}
 	mw_flush();
@@ -161,7 +161,7 @@ static ssize_t sends(int fd, const void *from, size_t n)
 		char *hex = hex_of((const char *)from + done, part);
 		mw_call("fence");
 		mw_call("op %u send 0 0 0 %zu %ld 0 0 =%s", s->pair, part, (long)s->sent++, hex);
-		free(hex);
+		mw_own_free(hex);
 		done += part;
 	}
 	return (ssize_t)n;
@@ -174,12 +174,12 @@ static int has_some(struct socket *s, size_t most)
 	if (mw_thread < 0) {
 		char *answer = mw_broker("receive %u %zu", s->pair, most);
 		if (answer) {
-			unsigned char *bytes = malloc(strlen(answer) + 1);
+			unsigned char *bytes = mw_own_malloc(strlen(answer) + 1);
 			size_t n = bytes_of(answer + 2, bytes);
 			s->is_over = !n;
 			adds(s, bytes, n);
-			free(bytes);
-			free(answer);
+			mw_own_free(bytes);
+			mw_own_free(answer);
 			return s->left_size > 0;
 		}
 		if (s->left_size) return 1;
@@ -215,7 +215,7 @@ static ssize_t receives(int fd, void *to, size_t n, int flags)
 static void closes(struct socket *s)
 {
 	if (!s->pair || s->sent < 0) return;
-	if (mw_thread < 0) free(mw_broker("send %u -", s->pair));
+	if (mw_thread < 0) mw_own_free(mw_broker("send %u -", s->pair));
 	else {
 		mw_flush();
 		mw_call("op %u send 0 0 0 0 %ld 0 0 =", s->pair, (long)s->sent);
@@ -224,8 +224,14 @@ static void closes(struct socket *s)
 }
 CALL(ssize_t, send, (int fd, const void *from, size_t n, int flags), ALONE(send(fd, from, n, flags)) return sends(fd, from, n);)
 CALL(ssize_t, recv, (int fd, void *to, size_t n, int flags), ALONE(recv(fd, to, n, flags)) return receives(fd, to, n, flags);)
-CALL(ssize_t, write, (int fd, const void *from, size_t n), return fd < FIRST || mw_program < 0 ? write(fd, from, n) : sends(fd, from, n);)
-CALL(ssize_t, read, (int fd, void *to, size_t n), return fd < FIRST || mw_program < 0 ? read(fd, to, n) : receives(fd, to, n, 0);)
+CALL(ssize_t, write, (int fd, const void *from, size_t n), if (mw_is_line(fd)) return fails_with(EBADF);
+	if (fd >= FIRST && mw_program >= 0) return sends(fd, from, n);
+	if (mw_thread >= 0 && n) mw_load(from, n);
+	return write(fd, from, n);)
+CALL(ssize_t, read, (int fd, void *to, size_t n), if (mw_is_line(fd)) return fails_with(EBADF);
+	if (fd >= FIRST && mw_program >= 0) return receives(fd, to, n, 0);
+	if (mw_thread >= 0) mw_end('x', "read of a file in a thread");
+	return read(fd, to, n);)
 CALL(int, shutdown, (int fd, int how),
 	ALONE(shutdown(fd, how))
 	struct socket *s = socket_of(fd);
@@ -234,6 +240,7 @@ CALL(int, shutdown, (int fd, int how),
 	return 0;
 )
 CALL(int, close, (int fd),
+	if (mw_is_line(fd)) return fails_with(EBADF);
 	if (fd < FIRST || mw_program < 0) return close(fd);
 	struct socket *s = socket_of(fd);
 	if (!s) return fails_with(EBADF);

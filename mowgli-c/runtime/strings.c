@@ -1,17 +1,26 @@
-/* Functions of libc that read or write strings. They read a string word by word, as other threads may write it, and write it like a
- * structure that is copied. In objects of the program their names are replaced by these.
+/* Functions of libc that read or write memory. They read a text word by word, as other threads may write it, and write it like a
+ * structure that is copied. In objects of the program their names are replaced by these: see replaced.txt.
  */
 #define _GNU_SOURCE
 #include "runtime.h"
+#include <alloca.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#undef basename
 
 /* Reads a string of at most so many bytes, and returns its length. */
 static size_t length(const char *s, size_t most)
 {
-	if (mw_sets_up_still()) return strnlen(s, most);
+	if (mw_native(NULL, 0, 0)) {
+		size_t n = strnlen(s, most);
+		mw_window(s, n < most ? n + 1 : n, 0);
+		return n;
+	}
 	mw_flush();
 	for (size_t n = 0; n < most;) {
 		size_t k = mw_load_word(s + n, most - n);
@@ -21,66 +30,237 @@ static size_t length(const char *s, size_t most)
 	}
 	return most;
 }
-static void put(char *to, const char *from, size_t n)
-{
-	if (mw_sets_up_still()) memmove(to, from, n);
-	else mw_store(to, from, n, 1);
-}
 static void put_zeros(char *to, size_t n)
 {
-	char *zeros = calloc(n, 1);
-	if (zeros) put(to, zeros, n);
-	free(zeros);
+	char *zeros = mw_own_malloc(n + 1);
+	memset(zeros, 0, n);
+	mw_put(to, zeros, n);
+	mw_own_free(zeros);
 }
 #define STRINGS(type, name, parameters, ...) ENTRY(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
 #define ALL ((size_t)-1 >> 1)
-STRINGS(size_t, strlen, (const char *s), return length(s, ALL);)
-STRINGS(size_t, strnlen, (const char *s, size_t n), return length(s, n);)
-STRINGS(char *, strcpy, (char *to, const char *from), put(to, from, length(from, ALL) + 1); return to;)
-STRINGS(char *, strncpy, (char *to, const char *from, size_t n),
+/* Reads bytes that the function may look at. */
+static void look(const void *at, size_t n)
+{
+	if (mw_native(at, n, 0) || !n) return;
+	mw_flush();
+	mw_load(at, n);
+}
+/* A function that looks at one text, or at two, and writes nothing. What it returns points into the text, or is a number. */
+#define LOOKS(type, name, parameters, looks, call) STRINGS(type, name, parameters, looks; return call;)
+LOOKS(size_t, strlen, (const char *s), , length(s, ALL))
+LOOKS(size_t, strnlen, (const char *s, size_t n), , length(s, n))
+LOOKS(int, strcmp, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcmp(a, b))
+LOOKS(int, strncmp, (const char *a, const char *b, size_t n), (length(a, n), length(b, n)), strncmp(a, b, n))
+LOOKS(int, strcasecmp, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcasecmp(a, b))
+LOOKS(int, strncasecmp, (const char *a, const char *b, size_t n), (length(a, n), length(b, n)), strncasecmp(a, b, n))
+LOOKS(int, strcoll, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcoll(a, b))
+LOOKS(char *, strchr, (const char *s, int c), length(s, ALL), strchr(s, c))
+LOOKS(char *, index, (const char *s, int c), length(s, ALL), strchr(s, c))
+LOOKS(char *, strrchr, (const char *s, int c), length(s, ALL), strrchr(s, c))
+LOOKS(char *, rindex, (const char *s, int c), length(s, ALL), strrchr(s, c))
+LOOKS(char *, strchrnul, (const char *s, int c), length(s, ALL), strchrnul(s, c))
+LOOKS(char *, strstr, (const char *s, const char *part), (length(s, ALL), length(part, ALL)), strstr(s, part))
+LOOKS(char *, strcasestr, (const char *s, const char *part), (length(s, ALL), length(part, ALL)), strcasestr(s, part))
+LOOKS(size_t, strspn, (const char *s, const char *of), (length(s, ALL), length(of, ALL)), strspn(s, of))
+LOOKS(size_t, strcspn, (const char *s, const char *of), (length(s, ALL), length(of, ALL)), strcspn(s, of))
+LOOKS(char *, strpbrk, (const char *s, const char *of), (length(s, ALL), length(of, ALL)), strpbrk(s, of))
+LOOKS(char *, basename, (const char *s), length(s, ALL), strrchr(s, '/') ? strrchr(s, '/') + 1 : (char *)s)
+LOOKS(int, atoi, (const char *s), length(s, ALL), atoi(s))
+LOOKS(long, atol, (const char *s), length(s, ALL), atol(s))
+LOOKS(long long, atoll, (const char *s), length(s, ALL), atoll(s))
+LOOKS(double, atof, (const char *s), length(s, ALL), atof(s))
+LOOKS(int, puts, (const char *s), length(s, ALL), puts(s))
+LOOKS(int, fputs, (const char *s, FILE *to), length(s, ALL), fputs(s, to))
+LOOKS(int, perror, (const char *s), if (s) length(s, ALL), (perror(s), 0))
+LOOKS(char *, getenv, (const char *s), length(s, ALL), getenv(s))
+LOOKS(in_addr_t, inet_addr, (const char *s), length(s, ALL), inet_addr(s))
+LOOKS(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), look(from, size * n), fwrite(from, size, n, to))
+LOOKS(int, bcmp, (const void *a, const void *b, size_t n), (look(a, n), look(b, n)), memcmp(a, b, n))
+LOOKS(void *, memrchr, (const void *s, int c, size_t n), look(s, n), memrchr(s, c, n))
+LOOKS(void *, memmem, (const void *s, size_t n, const void *part, size_t m), (look(s, n), look(part, m)), memmem(s, n, part, m))
+/* Reads word by word up to a byte, of at most so many bytes. */
+static void *found(const char *s, int c, size_t most)
+{
+	if (mw_native(s, most < ALL ? most : 0, 0)) return memchr(s, c, most);
+	mw_flush();
+	for (size_t n = 0; n < most;) {
+		size_t k = mw_load_word(s + n, most - n);
+		void *at = memchr(s + n, c, k);
+		if (at) return at;
+		n += k;
+	}
+	return NULL;
+}
+LOOKS(void *, memchr, (const void *s, int c, size_t n), , found(s, c, n))
+LOOKS(void *, rawmemchr, (const void *s, int c), , found(s, c, ALL))
+
+/* Copies and fills. */
+static char *duplicate(const char *s, size_t n)
+{
+	char *to = mw_allocated(n + 1);
+	if (!to) return NULL;
+	mw_put(to, s, n);
+	put_zeros(to + n, 1);
+	return to;
+}
+static void *move(void *to, const void *from, size_t n)
+{
+	look(from, n);
+	mw_put(to, from, n);
+	return to;
+}
+static void *fill(void *to, int byte, size_t n)
+{
+	char *bytes = mw_own_malloc(n + 1);
+	memset(bytes, byte, n);
+	mw_put(to, bytes, n);
+	mw_own_free(bytes);
+	return to;
+}
+/* Copies at most so many bytes of a text, and fills up with zeros. Returns the end of the text. */
+static char *copy_filled(char *to, const char *from, size_t n)
+{
 	size_t k = length(from, n);
-	put(to, from, k);
+	mw_put(to, from, k);
 	put_zeros(to + k, n - k);
-	return to;)
-STRINGS(char *, strcat, (char *to, const char *from),
-	size_t n = length(to, ALL);
-	put(to + n, from, length(from, ALL) + 1);
-	return to;)
-STRINGS(int, strcmp, (const char *a, const char *b), length(a, ALL); length(b, ALL); return strcmp(a, b);)
-STRINGS(int, strncmp, (const char *a, const char *b, size_t n), length(a, n); length(b, n); return strncmp(a, b, n);)
-STRINGS(char *, strchr, (const char *s, int c), length(s, ALL); return strchr(s, c);)
-STRINGS(char *, strrchr, (const char *s, int c), length(s, ALL); return strrchr(s, c);)
-STRINGS(char *, strstr, (const char *s, const char *part), length(s, ALL); length(part, ALL); return strstr(s, part);)
-STRINGS(char *, strdup, (const char *s),
-	size_t n = length(s, ALL) + 1;
-	char *to = __mowgli_malloc(n);
-	if (to) put(to, s, n);
-	return to;)
-STRINGS(char *, stpcpy, (char *to, const char *from),
+	return to + k;
+}
+static char *copy_text(char *to, const char *from)
+{
 	size_t n = length(from, ALL);
-	put(to, from, n + 1);
-	return to + n;)
-STRINGS(char *, strncat, (char *to, const char *from, size_t n),
-	size_t at = length(to, ALL), k = length(from, n);
-	put(to + at, from, k);
+	mw_put(to, from, n + 1);
+	return to + n;
+}
+static char *append_text(char *to, const char *from, size_t most)
+{
+	size_t at = length(to, ALL), k = length(from, most);
+	mw_put(to + at, from, k);
 	put_zeros(to + at + k, 1);
-	return to;)
-STRINGS(int, strcasecmp, (const char *a, const char *b), length(a, ALL); length(b, ALL); return strcasecmp(a, b);)
-STRINGS(int, strncasecmp, (const char *a, const char *b, size_t n), length(a, n); length(b, n); return strncasecmp(a, b, n);)
-STRINGS(size_t, strspn, (const char *s, const char *of), length(s, ALL); length(of, ALL); return strspn(s, of);)
-STRINGS(size_t, strcspn, (const char *s, const char *of), length(s, ALL); length(of, ALL); return strcspn(s, of);)
-/* The end of a number goes to memory of the program. */
-#define NUMBERS(type, name) \
+	return to;
+}
+STRINGS(void *, mempcpy, (void *to, const void *from, size_t n), return (char *)move(to, from, n) + n;)
+STRINGS(void *, __memcpy_chk, (void *to, const void *from, size_t n, size_t size), (void)size; return move(to, from, n);)
+STRINGS(void *, __memmove_chk, (void *to, const void *from, size_t n, size_t size), (void)size; return move(to, from, n);)
+STRINGS(void *, __mempcpy_chk, (void *to, const void *from, size_t n, size_t size), (void)size; return (char *)move(to, from, n) + n;)
+STRINGS(void, bcopy, (const void *from, void *to, size_t n), move(to, from, n);)
+STRINGS(void *, __memset_chk, (void *to, int byte, size_t n, size_t size), (void)size; return fill(to, byte, n);)
+STRINGS(void, bzero, (void *to, size_t n), fill(to, 0, n);)
+STRINGS(void, explicit_bzero, (void *to, size_t n), fill(to, 0, n);)
+STRINGS(void, __explicit_bzero_chk, (void *to, size_t n, size_t size), (void)size; fill(to, 0, n);)
+STRINGS(void *, memccpy, (void *to, const void *from, int c, size_t n),
+	char *end = found(from, c, n);
+	size_t k = end ? (size_t)(end + 1 - (const char *)from) : n;
+	move(to, from, k);
+	return end ? (char *)to + k : NULL;)
+STRINGS(char *, strcpy, (char *to, const char *from), copy_text(to, from); return to;)
+STRINGS(char *, __strcpy_chk, (char *to, const char *from, size_t size), (void)size; copy_text(to, from); return to;)
+STRINGS(char *, stpcpy, (char *to, const char *from), return copy_text(to, from);)
+STRINGS(char *, __stpcpy_chk, (char *to, const char *from, size_t size), (void)size; return copy_text(to, from);)
+STRINGS(char *, strncpy, (char *to, const char *from, size_t n), copy_filled(to, from, n); return to;)
+STRINGS(char *, __strncpy_chk, (char *to, const char *from, size_t n, size_t size), (void)size; copy_filled(to, from, n); return to;)
+STRINGS(char *, stpncpy, (char *to, const char *from, size_t n), return copy_filled(to, from, n);)
+STRINGS(char *, __stpncpy_chk, (char *to, const char *from, size_t n, size_t size), (void)size; return copy_filled(to, from, n);)
+STRINGS(char *, strcat, (char *to, const char *from), return append_text(to, from, ALL);)
+STRINGS(char *, __strcat_chk, (char *to, const char *from, size_t size), (void)size; return append_text(to, from, ALL);)
+STRINGS(char *, strncat, (char *to, const char *from, size_t n), return append_text(to, from, n);)
+STRINGS(char *, __strncat_chk, (char *to, const char *from, size_t n, size_t size), (void)size; return append_text(to, from, n);)
+STRINGS(char *, strdup, (const char *s), return duplicate(s, length(s, ALL));)
+STRINGS(char *, strndup, (const char *s, size_t n), return duplicate(s, length(s, n));)
+STRINGS(char *, __xpg_basename, (char *s),
+	size_t n = s ? length(s, ALL) : 0;
+	while (n > 1 && s[n - 1] == '/') put_zeros(s + --n, 1);
+	char *slash = n ? strrchr(s, '/') : NULL;
+	return !n ? "." : slash && slash[1] ? slash + 1 : s;)
+
+/* Words of a text, which is changed. `*rest` is where the next one begins. */
+static char *next_word(char *s, const char *of, char **rest)
+{
+	if (!s) { look(rest, sizeof *rest); s = *rest; }
+	if (!s) return NULL;
+	length(s, ALL);
+	length(of, ALL);
+	s += strspn(s, of);
+	char *end = s + strcspn(s, of), *next = *end ? end + 1 : end;
+	if (*end) put_zeros(end, 1);
+	if (!*s) s = NULL;
+	mw_put(rest, &next, sizeof next);
+	return s;
+}
+static __thread char *rest_of_words;
+STRINGS(char *, strtok_r, (char *s, const char *of, char **rest), return next_word(s, of, rest);)
+STRINGS(char *, strtok, (char *s, const char *of), return next_word(s, of, &rest_of_words);)
+STRINGS(char *, strsep, (char **at, const char *of),
+	look(at, sizeof *at);
+	char *s = *at;
+	if (!s) return NULL;
+	length(s, ALL);
+	length(of, ALL);
+	char *end = s + strcspn(s, of), *next = *end ? end + 1 : NULL;
+	if (*end) put_zeros(end, 1);
+	mw_put(at, &next, sizeof next);
+	return s;)
+
+/* Numbers. The end of one goes to memory of the program. */
+#define NUMBERS(type, name, own) \
 	STRINGS(type, name, (const char *s, char **to, int base), \
 		char *end; \
 		length(s, ALL); \
-		type n = name(s, &end, base); \
-		if (to) put((char *)to, (char *)&end, sizeof end); \
+		type n = own(s, &end, base); \
+		if (to) mw_put(to, &end, sizeof end); \
 		return n;)
-NUMBERS(long, strtol) NUMBERS(unsigned long, strtoul) NUMBERS(long long, strtoll) NUMBERS(unsigned long long, strtoull)
-STRINGS(int, atoi, (const char *s), length(s, ALL); return atoi(s);)
-STRINGS(int, puts, (const char *s), length(s, ALL); return puts(s);)
-STRINGS(int, fputs, (const char *s, FILE *to), length(s, ALL); return fputs(s, to);)
+NUMBERS(long, strtol, strtol) NUMBERS(unsigned long, strtoul, strtoul) NUMBERS(long long, strtoll, strtoll)
+NUMBERS(unsigned long long, strtoull, strtoull) NUMBERS(intmax_t, strtoimax, strtoimax) NUMBERS(uintmax_t, strtoumax, strtoumax)
+NUMBERS(long, __isoc23_strtol, strtol) NUMBERS(unsigned long, __isoc23_strtoul, strtoul)
+NUMBERS(long long, __isoc23_strtoll, strtoll) NUMBERS(unsigned long long, __isoc23_strtoull, strtoull)
+#define REALS(type, name) \
+	STRINGS(type, name, (const char *s, char **to), \
+		char *end; \
+		length(s, ALL); \
+		type n = name(s, &end); \
+		if (to) mw_put(to, &end, sizeof end); \
+		return n;)
+REALS(double, strtod) REALS(float, strtof) REALS(long double, strtold)
+STRINGS(int, inet_pton, (int family, const char *s, void *to),
+	unsigned char own[16];
+	length(s, ALL);
+	int n = inet_pton(family, s, own);
+	if (n == 1) mw_put(to, (char *)own, family == AF_INET ? 4 : 16);
+	return n;)
+STRINGS(const char *, inet_ntop, (int family, const void *from, char *to, socklen_t size),
+	char own[INET6_ADDRSTRLEN];
+	look(from, family == AF_INET ? 4 : 16);
+	if (!inet_ntop(family, from, own, sizeof own) || strlen(own) >= size) { errno = ENOSPC; return NULL; }
+	mw_put(to, own, strlen(own) + 1);
+	return to;)
+
+/* Sorting and searching. The comparison is a function of the program, so its accesses are those of the program. */
+typedef int compares(const void *, const void *);
+static int compared(compares *by, const void *a, const void *b)
+{
+	return mw_call_program((int (*)(void *, void *))by, (void *)a, (void *)b);
+}
+STRINGS(void, qsort, (void *at, size_t n, size_t size, compares *by),
+	if (mw_native(at, n * size, 1)) { qsort(at, n, size, by); return; }
+	char *all = at; char *one = alloca(size); char *other = alloca(size);
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k && compared(by, all + (k - 1) * size, all + k * size) > 0; k--) {
+			look(all + (k - 1) * size, 2 * size);
+			memcpy(one, all + (k - 1) * size, size);
+			memcpy(other, all + k * size, size);
+			mw_put(all + (k - 1) * size, other, size);
+			mw_put(all + k * size, one, size);
+		})
+STRINGS(void *, bsearch, (const void *key, const void *at, size_t n, size_t size, compares *by),
+	if (mw_native(at, n * size, 0)) return bsearch(key, at, n, size, by);
+	for (size_t low = 0; low < n;) {
+		size_t middle = (low + n) / 2;
+		const char *one = (const char *)at + middle * size;
+		int less = compared(by, key, one);
+		if (!less) return (void *)one;
+		if (less < 0) n = middle; else low = middle + 1;
+	}
+	return NULL;)
 
 /* Reads a format, and the strings among its arguments. All other arguments are values that the program has read itself. */
 static void reads(const char *format, va_list all)
@@ -116,30 +296,80 @@ static void reads(const char *format, va_list all)
 static int prints(char *to, size_t size, const char *format, va_list all)
 {
 	reads(format, all);
-	char *text;
-	int n = vasprintf(&text, format, all);
-	if (n < 0) return n;
-	size_t k = (size_t)n < size ? (size_t)n : size - 1;
+	char *text = mw_text(format, all);
+	size_t n = strlen(text), k = n < size ? n : size - 1;
 	text[k] = 0;
-	if (size) put(to, text, k + 1);
-	free(text);
+	if (size) mw_put(to, text, k + 1);
+	mw_own_free(text);
+	return (int)n;
+}
+static int allocates(char **to, const char *format, va_list all)
+{
+	reads(format, all);
+	char *text = mw_text(format, all), *own = duplicate(text, strlen(text));
+	mw_put(to, &own, sizeof own);
+	int n = (int)strlen(text);
+	mw_own_free(text);
+	return own ? n : -1;
+}
+static int shows(FILE *to, const char *format, va_list all) { reads(format, all); return vfprintf(to, format, all); }
+static int shows_at(int fd, const char *format, va_list all) { reads(format, all); return vdprintf(fd, format, all); }
+/* Each of these has a variant with a list of arguments, and both have checked variants with more parameters. */
+#define PRINTS(name, first, checked, call) \
+	STRINGS(int, name, (FIRST first, const char *format, ...), va_list all; va_start(all, format); int n = call; va_end(all); return n;) \
+	STRINGS(int, v##name, (FIRST first, const char *format, va_list all), return call;) \
+	STRINGS(int, __##name##_chk, (FIRST first, FIRST checked, const char *format, ...), \
+		va_list all; va_start(all, format); int n = call; va_end(all); return n;) \
+	STRINGS(int, __v##name##_chk, (FIRST first, FIRST checked, const char *format, va_list all), return call;)
+#define FIRST(...) __VA_ARGS__
+PRINTS(fprintf, (FILE *to), (int flag), shows(to, format, all))
+PRINTS(dprintf, (int fd), (int flag), shows_at(fd, format, all))
+PRINTS(sprintf, (char *to), (int flag, size_t most), prints(to, ALL, format, all))
+PRINTS(snprintf, (char *to, size_t size), (int flag, size_t most), prints(to, size, format, all))
+PRINTS(asprintf, (char **to), (int flag), allocates(to, format, all))
+STRINGS(int, printf, (const char *format, ...), va_list all; va_start(all, format); int n = shows(stdout, format, all); va_end(all); return n;)
+STRINGS(int, vprintf, (const char *format, va_list all), return shows(stdout, format, all);)
+STRINGS(int, __printf_chk, (int flag, const char *format, ...),
+	(void)flag; va_list all; va_start(all, format); int n = shows(stdout, format, all); va_end(all); return n;)
+STRINGS(int, __vprintf_chk, (int flag, const char *format, va_list all), (void)flag; return shows(stdout, format, all);)
+
+/* Scanning. libc writes what it finds, and the runtime announces each value behind that. */
+static int scans(const char *s, const char *format, va_list all)
+{
+	va_list arguments;
+	length(s, ALL);
+	length(format, ALL);
+	va_copy(arguments, all);
+	int n = vsscanf(s, format, all), left = n;
+	for (const char *p = format; *p && !mw_native(NULL, 0, 0) && left > 0; p++) {
+		if (*p != '%') continue;
+		int skips = *++p == '*', longs = 0, shorts = 0;
+		if (skips) p++;
+		char *end;
+		long width = strtol(p, &end, 10);
+		for (p = end; *p && strchr("hljztLqm", *p); p++) {
+			longs += *p != 'h';
+			shorts += *p == 'h';
+			if (*p == 'm') mw_end('x', "%%m of scanf is not supported");
+		}
+		if (!*p) break;
+		char kind = *p;
+		if (kind == '[') {
+			p += p[1] == '^' ? 2 : 1;
+			while (*++p && *p != ']') {}
+		}
+		if (kind == '%' || skips) continue;
+		char *to = va_arg(arguments, char *);
+		size_t size = kind == 's' || kind == '[' ? strlen(to) + 1 : kind == 'c' ? (size_t)(width ? width : 1) : kind == 'p' ? 8
+			: strchr("aAeEfFgG", kind) ? (longs ? p[-1] == 'L' ? 16 : 8 : 4) : longs ? 8 : shorts == 2 ? 1 : shorts ? 2 : 4;
+		mw_put(to, to, size);
+		left -= kind != 'n';
+	}
+	va_end(arguments);
 	return n;
 }
-#define PRINTS(name, parameters, last, call) \
-	STRINGS(int, name, parameters, va_list all; va_start(all, last); int n = call; va_end(all); return n;)
-PRINTS(printf, (const char *format, ...), format, (reads(format, all), vprintf(format, all)))
-PRINTS(fprintf, (FILE *to, const char *format, ...), format, (reads(format, all), vfprintf(to, format, all)))
-PRINTS(sprintf, (char *to, const char *format, ...), format, prints(to, ALL, format, all))
-PRINTS(snprintf, (char *to, size_t size, const char *format, ...), format, prints(to, size, format, all))
-STRINGS(int, vprintf, (const char *format, va_list all), reads(format, all); return vprintf(format, all);)
-STRINGS(int, vfprintf, (FILE *to, const char *format, va_list all), reads(format, all); return vfprintf(to, format, all);)
-STRINGS(int, vsnprintf, (char *to, size_t size, const char *format, va_list all), return prints(to, size, format, all);)
-
-/* What these read and write is not known, so only the set-up may call them. */
-#define UNSEEN(name) \
-	__asm__(".text\n__mowgli_" #name ":\ncmpl $0, mw_thread(%rip)\njl " #name "\njmp mw_unseen_" #name "\n.globl __mowgli_" #name "\n"); \
-	ENTRY(mw_unseen_##name); \
-	void mw_mw_unseen_##name(void) { mw_flush(); mw_end('x', #name " in a thread: what it reads and writes is not seen"); }
-UNSEEN(sscanf) UNSEEN(__isoc99_sscanf) UNSEEN(fgets) UNSEEN(fread) UNSEEN(fwrite) UNSEEN(getline) UNSEEN(qsort) UNSEEN(strtok)
-UNSEEN(strtok_r) UNSEEN(strsep) UNSEEN(memchr) UNSEEN(memccpy) UNSEEN(mempcpy) UNSEEN(bcopy) UNSEEN(bzero) UNSEEN(bcmp) UNSEEN(strtod)
-UNSEEN(strpbrk) UNSEEN(getrandom)
+#define SCANS(name) \
+	STRINGS(int, name, (const char *s, const char *format, ...), \
+		va_list all; va_start(all, format); int n = scans(s, format, all); va_end(all); return n;)
+#define SCANS_LIST(name) STRINGS(int, name, (const char *s, const char *format, va_list all), return scans(s, format, all);)
+SCANS(sscanf) SCANS(__isoc99_sscanf) SCANS(__isoc23_sscanf) SCANS_LIST(vsscanf) SCANS_LIST(__isoc99_vsscanf) SCANS_LIST(__isoc23_vsscanf)

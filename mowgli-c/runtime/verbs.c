@@ -19,7 +19,7 @@ enum { REGIONS = 256 };
 
 struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
-struct receives { uint32_t most, elements; int count; struct awaited queue[DEPTH]; };
+struct receives { uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
 struct shared { struct ibv_srq srq; int node; struct receives all; };
 /* What the threads change is in `now`, in `pipe` and in receive queues; all of it is part of a thread's state. */
 struct pair {
@@ -27,7 +27,9 @@ struct pair {
 	struct ibv_qp_cap cap;
 	int node, all_signaled, access;
 	uint32_t peer;
-	struct { int sent; int64_t messages, received; } now;
+	struct { int sent; int64_t messages, received, completed; } now;
+	/* The places of the last poll that returned the completion of a message. */
+	char polled_at[128];
 	struct sent pipe[DEPTH];
 	/* Its receive queue: its own one or a shared one. */
 	struct receives own, *from;
@@ -72,14 +74,13 @@ static void sets_up(const char *call)
 }
 static void *made(size_t size)
 {
-	void *p = calloc(1, size);
-	if (!p) mw_end('x', "no memory");
-	return p;
+	return memset(mw_own_malloc(size), 0, size);
 }
 
 static void receives_state(const struct receives *r)
 {
 	mw_state(&r->count, sizeof r->count);
+	mw_state(&r->posted, sizeof r->posted);
 	mw_state(r->queue, (size_t)r->count * sizeof *r->queue);
 }
 void mw_verbs_state(void)
@@ -110,8 +111,9 @@ void mw_verbs_lines(void)
 			regions[i]->mr.lkey, regions[i]->access, GLOBAL(regions[i]->mr.pd));
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *other = numbered(pairs[i]->peer);
-		mw_line("pair %d %d %u %u %d %d %lu %lu\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
-			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd), GLOBAL(pairs[i]->from));
+		pairs[i]->from->before = pairs[i]->from->posted;
+		mw_line("pair %d %d %u %u %d %d %lu %lu %ld\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
+			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd), GLOBAL(pairs[i]->from), (long)pairs[i]->from->posted);
 	}
 }
 /* The same lines of the other programs. */
@@ -132,6 +134,17 @@ void mw_verbs_others(char *text)
 		p->qp.state = (enum ibv_qp_state)state;
 		p->qp.pd = (void *)pd;
 		other_pairs[other_pair_count++] = p;
+	}
+}
+void mw_verbs_ended(void)
+{
+	if (mw_thread == EPILOGUE) return;
+	for (int i = 0; i < pair_count; i++)
+		if (pairs[i]->now.completed) mw_line("p %u %ld %s\n", pairs[i]->peer, (long)pairs[i]->now.completed, pairs[i]->polled_at);
+	for (int i = 0; i < pair_count; i++) {
+		struct receives *r = pairs[i]->from;
+		if (r->posted > r->before) mw_line("r %lu %ld\n", GLOBAL(r), (long)(r->posted - r->before));
+		r->before = r->posted;
 	}
 }
 int mw_is_registered(uintptr_t at)
@@ -159,7 +172,7 @@ static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key,
 }
 
 /* Posting. */
-static void sends(struct pair *p, struct ibv_send_wr *wr)
+static int sends(struct pair *p, struct ibv_send_wr *wr)
 {
 	static const char *const names[] = { [IBV_WR_RDMA_WRITE] = "write", [IBV_WR_RDMA_WRITE_WITH_IMM] = "writeimm",
 		[IBV_WR_SEND] = "send", [IBV_WR_SEND_WITH_IMM] = "sendimm", [IBV_WR_RDMA_READ] = "read",
@@ -175,8 +188,16 @@ static void sends(struct pair *p, struct ibv_send_wr *wr)
 	if (p->qp.state != IBV_QPS_RTS) mw_end('m', "ibv_post_send: the queue pair is not in the state RTS");
 	if (!to || to->qp.state < IBV_QPS_RTR) mw_end('m', "ibv_post_send: the queue pair at the other side is not in the state RTR");
 	if (to->peer != p->qp.qp_num) mw_end('m', "ibv_post_send: the queue pair at the other side is connected to another one");
-	if ((uint32_t)p->now.sent >= p->cap.max_send_wr || p->now.sent >= DEPTH)
-		mw_end('m', "ibv_post_send: the send queue is full: %d work requests, and no completion of them was polled", p->now.sent);
+	if ((uint32_t)p->now.sent >= p->cap.max_send_wr || p->now.sent >= DEPTH) {
+		mw_warn("ibv_post_send: the send queue is full: %d work requests, and no completion of them was polled, so it returns ENOMEM", p->now.sent);
+		return ENOMEM;
+	}
+	/* A card that has no room for a completion stops the queue. */
+	int room = p->qp.send_cq->cqe - is_signaled;
+	for (int i = 0; i < pair_count; i++)
+		for (int k = 0; pairs[i]->qp.send_cq == p->qp.send_cq && k < pairs[i]->now.sent; k++) room -= pairs[i]->pipe[k].signaled;
+	if (is_signaled && room < 0)
+		mw_end('m', "ibv_post_send: the completion queue of %d entries may overrun: poll it before more signaled work requests", p->qp.send_cq->cqe);
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > p->cap.max_send_sge)
 		mw_end('m', "ibv_post_send: %d scatter elements on a queue pair of %u", wr->num_sge, p->cap.max_send_sge);
 	if (is_inline && (is_read || is_atomic)) mw_end('m', "ibv_post_send: IBV_SEND_INLINE is for WRITE and SEND alone");
@@ -213,8 +234,8 @@ static void sends(struct pair *p, struct ibv_send_wr *wr)
 		GLOBAL_OF(mw_program < 0 ? 0 : to->node - 1, remote), (unsigned long)length, is_message ? (long)p->now.messages : -1,
 		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
 		is_inline ? "=" : "@", is_inline ? data : local);
-	free(data);
-	free(local);
+	mw_own_free(data);
+	mw_own_free(local);
 	struct sent *s = &p->pipe[p->now.sent++];
 	memset(s, 0, sizeof *s);
 	s->id = wr->wr_id;
@@ -226,32 +247,39 @@ static void sends(struct pair *p, struct ibv_send_wr *wr)
 		s->own[s->count].n = wr->sg_list[s->count].length;
 	}
 	p->now.messages += is_message;
+	return 0;
 }
 ENTRY(mowgli_post_send);
 int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	(void)bad;
 	mw_ready();
-	if (mw_thread < 0) mw_end('x', "ibv_post_send in `main`; let a thread of a node post");
+	if (mw_thread < 0 || mw_thread == EPILOGUE) mw_main_must_take_part("ibv_post_send in `main`");
 	mw_flush();
-	if (mw_thread == EPILOGUE) mw_end('x', "ibv_post_send after the threads were joined");
-	if (pair_of(qp)->node != mw_node_of(mw_thread))
-		mw_end('m', "ibv_post_send: a thread of node %d posts to a queue pair of node %d", mw_node_of(mw_thread), pair_of(qp)->node);
+	if (pair_of(qp)->node != mw_node())
+		mw_end('m', "ibv_post_send: a thread of node %d posts to a queue pair of node %d", mw_node(), pair_of(qp)->node);
 	for (; wr; wr = wr->next) {
 		mw_load(wr, sizeof *wr);
 		if (wr->num_sge > 0) mw_load(wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
-		sends(pair_of(qp), wr);
+		int why = sends(pair_of(qp), wr);
+		if (!why) continue;
+		mw_put(bad, &wr, sizeof wr);
+		return why;
 	}
 	return 0;
 }
-static int awaits(const char *call, struct receives *r, int node, struct ibv_pd *pd, struct ibv_recv_wr *wr)
+static int awaits(const char *call, struct receives *r, int node, struct ibv_pd *pd, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	if (mw_thread >= 0) mw_flush();
 	for (; wr; wr = wr->next) {
-		if ((uint32_t)r->count >= r->most || r->count >= DEPTH) mw_end('m', "%s: the receive queue is full: %d work requests", call, r->count);
+		if ((uint32_t)r->count >= r->most || r->count >= DEPTH) {
+			mw_warn("%s: the receive queue is full: %d work requests, so it returns ENOMEM", call, r->count);
+			mw_put(bad, &wr, sizeof wr);
+			return ENOMEM;
+		}
 		if (wr->num_sge < 0 || wr->num_sge > 8 || (uint32_t)wr->num_sge > r->elements)
 			mw_end('m', "%s: %d scatter elements on a queue of %u", call, wr->num_sge, r->elements);
 		struct awaited *w = &r->queue[r->count++];
+		r->posted++;
 		memset(w, 0, sizeof *w);
 		w->id = wr->wr_id;
 		w->count = wr->num_sge;
@@ -266,22 +294,25 @@ ENTRY(mowgli_post_recv);
 int mw_mowgli_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct pair *p = pair_of(qp);
-	(void)bad;
 	if (qp->state == IBV_QPS_RESET) mw_end('m', "ibv_post_recv: the queue pair is in the state RESET");
 	if (qp->srq) mw_end('m', "ibv_post_recv: the queue pair has a shared receive queue; use ibv_post_srq_recv");
-	return awaits("ibv_post_recv", &p->own, p->node, qp->pd, wr);
+	return awaits("ibv_post_recv", &p->own, p->node, qp->pd, wr, bad);
 }
 ENTRY(mowgli_post_srq_recv);
 int mw_mowgli_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct shared *s = (struct shared *)srq;
-	(void)bad;
-	return awaits("ibv_post_srq_recv", &s->all, s->node, srq->pd, wr);
+	return awaits("ibv_post_srq_recv", &s->all, s->node, srq->pd, wr, bad);
 }
 
 /* Polling. */
 static void gone(struct pair *p, int first, int count)
 {
+	for (int k = first; k < first + count; k++)
+		if (p->pipe[k].opcode == IBV_WR_SEND || p->pipe[k].opcode == IBV_WR_SEND_WITH_IMM || p->pipe[k].opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+			p->now.completed++;
+			mw_places(p->polled_at);
+		}
 	p->now.sent -= count;
 	memmove(p->pipe + first, p->pipe + first + count, (size_t)(p->now.sent - first) * sizeof *p->pipe);
 }
@@ -329,7 +360,7 @@ static int polls_receive(struct pair *p, struct ibv_wc *wc)
 		}
 		if (done < length) mw_end('m', "a message of %u bytes is received into %u bytes", length, done);
 	}
-	free(data);
+	mw_own_free(data);
 	p->now.received++;
 	return 1;
 }
@@ -338,10 +369,10 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
 	int count = 0;
 	mw_ready();
-	if (mw_thread < 0) mw_end('x', "ibv_poll_cq in `main`; let a thread of a node poll");
+	if (mw_thread < 0 || mw_thread == EPILOGUE) mw_main_must_take_part("ibv_poll_cq in `main`");
 	mw_flush();
-	if (((struct queue *)cq)->node != mw_node_of(mw_thread))
-		mw_end('m', "ibv_poll_cq: a thread of node %d polls a completion queue of node %d", mw_node_of(mw_thread), ((struct queue *)cq)->node);
+	if (((struct queue *)cq)->node != mw_node())
+		mw_end('m', "ibv_poll_cq: a thread of node %d polls a completion queue of node %d", mw_node(), ((struct queue *)cq)->node);
 	int unsignaled = 0, open = 0;
 	for (int i = 0; i < pair_count && count < most; i++) {
 		struct pair *p = pairs[i];
@@ -540,4 +571,6 @@ const char *ibv_port_state_str(enum ibv_port_state s) { (void)s; return "active"
 /* No queue has a completion channel, so no event is open. */
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned n) { (void)cq, (void)n; }
 int ibv_fork_init(void) { return 0; }
+const char *ibv_event_type_str(enum ibv_event_type t) { (void)t; return "an event"; }
+int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *key) { (void)c, (void)port, (void)index; *key = 0xffff; return 0; }
 

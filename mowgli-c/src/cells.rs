@@ -37,6 +37,8 @@ pub(crate) struct Uses {
     words: BTreeSet<(u64, u64)>,
     /// Ranges all of whose bytes are in cells of any size, for example a text for which a thread waits.
     ranges: BTreeSet<(u64, u64)>,
+    /// The memory that threads have allocated: the largest size at each address.
+    blocks: BTreeMap<u64, u64>,
 }
 
 /// Two uses of a word with different sizes.
@@ -122,6 +124,27 @@ impl Uses {
     /// Records a range all of whose bytes are in cells of any size; true if it is new.
     pub(crate) fn range(&mut self, at: u64, size: u64) -> bool {
         self.ranges.insert((at, size))
+    }
+
+    /// Records memory that a thread has allocated.
+    pub(crate) fn allocate(&mut self, blocks: &[(u64, u64)]) {
+        for &(at, size) in blocks {
+            let known = self.blocks.entry(at).or_insert(size);
+            *known = size.max(*known);
+        }
+    }
+
+    /// Lists the memory that threads have allocated: address and size, in the order of the addresses.
+    pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
+        self.blocks.iter().map(|(at, size)| (*at, *size)).collect()
+    }
+
+    /// True if a thread touches these bytes in a way that conflicts with such an access.
+    pub(crate) fn conflicts_with(&self, other: &MemoryAccess, thread: impl Fn(usize) -> bool) -> bool {
+        let conflicts = |a: &&MemoryAccess| {
+            thread(a.thread) && (a.writes || other.writes) && overlap((a.at, a.size), (other.at, other.size))
+        };
+        self.accesses.iter().any(|a| conflicts(&a))
     }
 
     /// Lists the threads that touch a range, with the place of an access of each.

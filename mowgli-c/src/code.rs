@@ -34,7 +34,7 @@ use mowgli_rdma::{Network, crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, RunEnd, Setup, StateName, name_of};
+use crate::process::{CallBatch, CallStack, Line, Messages, Need, RunEnd, Setup, StateName, name_of};
 use crate::setup::Processes;
 
 /// The values that an execution has recorded, by name.
@@ -48,6 +48,7 @@ pub(crate) type Failed = (FailureKind, CallStack, String);
 pub(crate) struct ThreadEnding {
     pub(crate) thread: usize,
     pub(crate) values: RecordedValues,
+    pub(crate) messages: Messages,
     pub(crate) failure: Option<Failed>,
 }
 
@@ -117,6 +118,8 @@ pub(crate) struct CompiledProgram {
     ran: BTreeMap<(usize, Vec<i64>), (CallBatch, usize)>,
     pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
+    /// Functions and instructions that touch memory unseen, each with a line that calls it.
+    pub(crate) unseen: BTreeMap<String, String>,
     /// Something was noticed that needs other cells or words, so the exploration starts again.
     pub(crate) is_stale: bool,
     pub(crate) error: Option<Error>,
@@ -126,6 +129,12 @@ pub(crate) struct CompiledProgram {
     numbers: BTreeMap<u32, (usize, u8)>,
     /// The thread that receives from each receive queue.
     receivers: BTreeMap<u64, usize>,
+    /// The starter of each thread that another thread starts. They come behind the others.
+    starters: Vec<usize>,
+    /// The threads that others join.
+    joined: BTreeSet<usize>,
+    /// The memory that threads have allocated, as the processes know it.
+    known_blocks: Vec<(u64, u64)>,
     /// The network: that of the question, or `rc-relaxed` if the program registers memory with relaxed ordering.
     pub(crate) network: Network,
     /// Whether relaxed ordering is a matter of each memory region.
@@ -192,11 +201,15 @@ impl CompiledProgram {
             ran: BTreeMap::new(),
             endings: Vec::new(),
             warnings: BTreeSet::new(),
+            unseen: BTreeMap::new(),
             is_stale: false,
             error: None,
             limits: Vec::new(),
             numbers: BTreeMap::new(),
             receivers: BTreeMap::new(),
+            starters: Vec::new(),
+            joined: BTreeSet::new(),
+            known_blocks: Vec::new(),
             network,
             has_keys,
             sites: BTreeMap::new(),
@@ -239,6 +252,11 @@ impl CompiledProgram {
         self.endings.clear();
         self.limits.clear();
         self.sites.clear();
+        // What `main` does before it starts a thread comes before all that the thread does.
+        let window = &self.made.window;
+        if window.iter().any(|(access, count)| self.uses.conflicts_with(access, |thread| thread < *count)) {
+            return Err(Error::MainTakesPart);
+        }
         let cells = match self.uses.cells() {
             Ok(cells) => cells,
             Err(mixed) => {
@@ -264,6 +282,8 @@ impl CompiledProgram {
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;
         self.process.set_cells(&list)?;
+        self.known_blocks = self.uses.blocks();
+        self.process.set_blocks(&self.known_blocks)?;
         let nodes: Vec<Node> = self.made.threads.iter().map(|(node, _)| Node(*node)).collect();
         let pairs = self.made.pairs.iter().flat_map(|(a, b)| [*a, *b]);
         let regions = self.made.regions.iter().map(|r| r.0);
@@ -299,7 +319,12 @@ impl CompiledProgram {
         if let Some((known, _)) = self.ran.get(&(thread, tape.to_vec())) {
             return Ok(known.clone());
         }
-        let (batch, accesses) = self.process.run(thread, tape)?;
+        let known_as = self.made.threads.get(thread).copied().unwrap_or((1, 0));
+        let (batch, accesses) = self.process.run(thread, known_as, tape)?;
+        self.uses.allocate(&batch.blocks);
+        if let RunEnd::NeedsMain = batch.end {
+            return Err(Error::MainTakesPart);
+        }
         let before = tape.split_last().and_then(|(_, before)| self.ran.get(&(thread, before.to_vec())));
         if batch.before.as_ref().is_some_and(|own| before.is_some_and(|(before, _)| before.trail != *own)) {
             let why = "a thread makes other calls although the results of its calls are the same: it depends on time or chance";
@@ -316,7 +341,7 @@ impl CompiledProgram {
         if let Some(known) = self.batches.get(&(thread, tape.to_vec())) {
             return Some(Arc::clone(known));
         }
-        let CallBatch { calls, end, warnings, .. } = match self.ran(thread, tape) {
+        let CallBatch { calls, end, warnings, unseen, .. } = match self.ran(thread, tape) {
             Ok(ran) => ran,
             Err(error) => {
                 self.error.get_or_insert(error);
@@ -327,9 +352,18 @@ impl CompiledProgram {
             let line = self.line(&places);
             self.warnings.insert((line, what));
         }
-        if let RunEnd::Needs(at, size, is_word) = end {
-            let is_new = if is_word { self.uses.word(at, size) } else { self.uses.range(at, size) };
+        for (places, what) in unseen {
+            let line = self.line(&places);
+            self.unseen.entry(what).or_insert(line);
+        }
+        if let RunEnd::Needs(at, size, need) = end {
+            let is_new = match need {
+                Need::Word => self.uses.word(at, size),
+                Need::Range => self.uses.range(at, size),
+                Need::Block => false,
+            };
             self.notice(is_new);
+            self.is_stale |= need == Need::Block && self.uses.blocks() != self.known_blocks;
         }
         let mut all = Vec::new();
         for line in &calls {
@@ -352,6 +386,12 @@ impl CompiledProgram {
                 .zip(v.parse().ok())
                 .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
             ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
+            ["spawn", k, function, argument] => k
+                .parse()
+                .ok()
+                .zip(function.parse().ok().zip(argument.parse().ok()))
+                .map(|(k, (function, argument))| self.spawned(thread, k, function, argument)),
+            ["ended", result] => result.parse().ok().map(|result| self.ends(thread, result)),
             ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op) {
                 Ok(calls) => Some(calls),
                 Err(what) => {
@@ -367,6 +407,36 @@ impl CompiledProgram {
             self.error.get_or_insert(Error::Program(format!("the program sends `{}`", line.text)));
         }
         calls
+    }
+
+    /// Returns the calls by which a thread starts its thread number `k`. The new one waits for the word that they write last.
+    fn spawned(&mut self, thread: usize, k: u64, function: i64, argument: i64) -> Vec<Call> {
+        let (node, starter) = self.made.threads[thread];
+        let id = starter << 8 | k;
+        let of_process = |t: usize| self.process.process_of(t);
+        let known = |(t, (_, known)): (usize, &(u8, u64))| *known == id && of_process(t) == of_process(thread);
+        let new = self.made.threads.iter().enumerate().position(known);
+        let new = new.unwrap_or_else(|| {
+            self.is_stale = true;
+            self.made.threads.push((node, id));
+            self.process.add(thread);
+            self.starters.push(thread);
+            self.made.threads.len() - 1
+        });
+        let words = ["argument", "started"].map(|name| self.word(&format!("{name}_{}", new + 1), node, 0));
+        let write = |x: Loc, v: i64| tso::Method::Write { x, v: Val::Int(v) }.into();
+        vec![write(words[0], argument), write(words[1], function), tso::Method::Mfence {}.into()]
+    }
+
+    /// Returns the calls by which a thread tells those that join it of its end.
+    fn ends(&mut self, thread: usize, result: i64) -> Vec<Call> {
+        if !self.joined.contains(&thread) {
+            return Vec::new();
+        }
+        let node = self.made.threads[thread].0;
+        let words = ["result", "ended"].map(|name| self.word(&format!("{name}_{}", thread + 1), node, 0));
+        let write = |x: Loc, v: i64| tso::Method::Write { x, v: Val::Int(v) }.into();
+        vec![write(words[0], result), write(words[1], 1)]
     }
 
     /// Returns the way by which a thread uses a queue pair, and the nodes of the two sides.
@@ -571,16 +641,24 @@ impl CompiledProgram {
             }
             let line = match &steps.end {
                 RunEnd::Asks(line) => line.clone(),
-                RunEnd::Ended(values) => return self.ended(thread, values.clone(), None),
-                RunEnd::Failed(at, what) => {
-                    return self.ended(thread, Vec::new(), Some((FailureKind::Program, at.clone(), what.clone())));
+                RunEnd::Ended(values, messages) => return self.ended(thread, (values.clone(), messages.clone()), None),
+                RunEnd::Failed(at, what, values) => {
+                    let failed = (FailureKind::Program, at.clone(), what.clone());
+                    return self.ended(thread, (values.clone(), Messages::default()), Some(failed));
                 }
-                RunEnd::Misuse(at, what) => {
-                    return self.ended(thread, Vec::new(), Some((FailureKind::Misuse, at.clone(), what.clone())));
+                RunEnd::Misuse(at, what, values) => {
+                    let failed = (FailureKind::Misuse, at.clone(), what.clone());
+                    return self.ended(thread, (values.clone(), Messages::default()), Some(failed));
                 }
                 RunEnd::Discarded => return CodeAt::Discarded,
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
+                RunEnd::Needs(at, size, Need::Block) => {
+                    let what = format!("uses {size} bytes at {at:x}, where no thread has allocated memory");
+                    let failed = Some((FailureKind::Program, Vec::new(), what));
+                    return self.ended(thread, Default::default(), failed);
+                }
                 RunEnd::Needs(..) => return self.limit(&[], "a lock"),
+                RunEnd::NeedsMain => return CodeAt::Cut("`main` takes part".to_owned()),
             };
             match self.answer(thread, &line, &mut results, (&tape, &mut open)) {
                 Ok(result) => tape.push(result),
@@ -591,14 +669,29 @@ impl CompiledProgram {
 
     /// Writes the programs, the cells, and for each thread the results of its calls in C that these results of calls of the model are.
     pub(crate) fn trace(&mut self, results: &[Vec<Val>]) -> String {
-        let cells: Vec<String> = self.cells.0.iter().map(|(at, size)| format!(" {at} {size}")).collect();
-        let mut text = format!("programs{}\ncells{}\n", self.lines.fingerprint(), cells.concat());
+        let all = |ranges: &[(u64, u64)]| ranges.iter().map(|(at, size)| format!(" {at} {size}")).collect::<String>();
+        let cells: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
+        let main = u8::from(self.process.main_takes_part);
+        let fingerprint = self.lines.fingerprint();
+        let mut text =
+            format!("programs{fingerprint} main {main}\ncells{}\nblocks{}\n", all(&cells), all(&self.known_blocks));
+        let first = self.made.threads.len() - self.starters.len();
+        for (starter, (node, id)) in self.starters.iter().zip(&self.made.threads[first..]) {
+            text += &format!("starts {starter} {node} {id}\n");
+        }
         for (thread, results) in results.iter().enumerate() {
             let tape = self.tape(thread, results);
             text += &tape.iter().fold(thread.to_string(), |text, v| format!("{text} {v}"));
             text += "\n";
         }
         text
+    }
+
+    /// Runs a thread again from its beginning with these results of its calls of the model, and returns its end.
+    pub(crate) fn replayed(&mut self, thread: usize, results: &[Val]) -> Option<RunEnd> {
+        let tape = self.tape(thread, results);
+        let known_as = self.made.threads.get(thread).copied()?;
+        self.process.run(thread, known_as, &tape).ok().map(|(batch, _)| batch.end)
     }
 
     /// Returns the results of a thread's calls in C that these results of calls of the model are.
@@ -618,6 +711,14 @@ impl CompiledProgram {
         tape
     }
 
+    /// Puts source lines in the place of addresses in braces.
+    fn with_lines(&mut self, what: &str) -> String {
+        let Some((before, rest)) = what.split_once('{') else { return what.to_owned() };
+        let Some((address, behind)) = rest.split_once('}') else { return what.to_owned() };
+        let line = u64::from_str_radix(address, 16).map_or_else(|_| String::new(), |at| self.line(&[at]));
+        format!("{before}{}{behind}", if line.is_empty() { "a line without debug information" } else { &line })
+    }
+
     fn limit(&mut self, places: &[u64], what: &str) -> CodeAt {
         let line = self.line(places);
         let text = if line.is_empty() { what.to_owned() } else { format!("{line}: {what}") };
@@ -627,8 +728,14 @@ impl CompiledProgram {
         CodeAt::Cut(text)
     }
 
-    fn ended(&mut self, thread: usize, values: RecordedValues, failure: Option<Failed>) -> CodeAt {
-        let ending = ThreadEnding { thread, values, failure };
+    fn ended(
+        &mut self,
+        thread: usize,
+        (values, messages): (RecordedValues, Messages),
+        failure: Option<Failed>,
+    ) -> CodeAt {
+        let failure = failure.map(|(kind, places, what)| (kind, places, self.with_lines(&what)));
+        let ending = ThreadEnding { thread, values, messages, failure };
         let known = self.endings.iter().position(|e| *e == ending);
         CodeAt::End(known.unwrap_or_else(|| {
             self.endings.push(ending);
@@ -654,6 +761,30 @@ impl CompiledProgram {
             "cas" => tso::Method::CAS { x: self.loc(x), v1: v(3), v2: v(4) }.into(),
             "xchg" => tso::Method::Xchg { x: self.loc(x), v: v(3) }.into(),
             "faa" => tso::Method::FAA { x: self.loc(x), v: v(3) }.into(),
+            "choose" => crash::Method::Goes {}.into(),
+            "started" | "argument" => {
+                let name = format!("{}_{}", words[0], thread + 1);
+                tso::Method::Read { x: self.word(&name, self.made.threads[thread].0, 0) }.into()
+            }
+            "joined" | "result" => {
+                let (node, process) = (self.made.threads[thread].0, self.process.process_of(thread));
+                let is_it = |(t, (_, id)): (usize, &(u8, u64))| *id == x && self.process.process_of(t) == process;
+                let Some(other) = self.made.threads.iter().enumerate().position(is_it) else {
+                    return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
+                };
+                self.is_stale |= self.joined.insert(other);
+                let name = format!("{}_{}", if words[0] == "joined" { "ended" } else { "result" }, other + 1);
+                if self.made.threads[other].0 != node {
+                    return Err(Box::new(
+                        self.limit(&line.places, "a join of a thread of another node is not supported"),
+                    ));
+                }
+                let x = self.word(&name, node, 0);
+                if self.is_stale {
+                    return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));
+                }
+                tso::Method::Read { x }.into()
+            }
             "arrived" | "inbox" => {
                 let pair = number(1) as usize - 1;
                 let (node, _) = self.made.pairs[pair];
@@ -689,6 +820,7 @@ impl CompiledProgram {
             _ => return Err(Box::new(self.limit(&line.places, &format!("`{}` is not known", line.text)))),
         };
         match results.next() {
+            Some(Val::Bool(choice)) => Ok(i64::from(*choice)),
             Some(result) => Ok(result.int().unwrap_or(0)),
             None => Err(at(call, 0)),
         }

@@ -1,8 +1,9 @@
 //! `mowgli cc`: compiles a C or C++ program with the hooks of `-fsanitize=thread`, and links it with our runtime.
 //!
 //! The compiler calls a hook before each load and store. The runtime, which is compiled without hooks, answers them and
-//! has the functions of libibverbs. Functions of libc that touch memory, allocate it or block have other names in the
-//! objects of the program. So the runtime has them, too.
+//! has the functions of libibverbs. Accesses without a hook get a probe (see `probes`). Functions of libc that touch memory, allocate it
+//! or block have other names in the objects of the program. So the runtime has them, too. Functions of which nothing is seen report
+//! their names (see `externals`).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,11 @@ use std::process::{Command, ExitStatus};
 use tempfile::TempDir;
 
 use crate::error::Error;
+use crate::externals::{Names, REPLACED, stubs};
+use crate::probes::probed;
 
 /// The parts of the runtime, as files, and the headers that programs may include.
-const RUNTIME: [(&str, &str); 8] = [
+const RUNTIME: [(&str, &str); 10] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
     ("node.h", include_str!("../runtime/node.h")),
     ("exchange.h", include_str!("../runtime/exchange.h")),
@@ -22,30 +25,20 @@ const RUNTIME: [(&str, &str); 8] = [
     ("verbs.c", include_str!("../runtime/verbs.c")),
     ("sockets.c", include_str!("../runtime/sockets.c")),
     ("strings.c", include_str!("../runtime/strings.c")),
+    ("heap.c", include_str!("../runtime/heap.c")),
+    ("threads.c", include_str!("../runtime/threads.c")),
 ];
 
-/// The functions that the runtime has in the place of those of libc and libstdc++, under names that begin with `__mowgli_`.
-const REPLACED: &str = "memcpy memmove memset memcmp malloc calloc realloc free posix_memalign _Znwm _Znam _ZdlPv _ZdaPv \
-    _ZdlPvm _ZdaPvm exit abort __assert_fail sched_yield usleep sleep nanosleep clock_gettime gettimeofday time rand random \
-    pthread_create pthread_join pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_cond_wait \
-    pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast pthread_barrier_wait pthread_rwlock_rdlock \
-    pthread_rwlock_wrlock pthread_spin_lock pthread_spin_unlock sem_wait sem_post \
-    socket bind setsockopt listen connect accept accept4 send recv write read shutdown close getaddrinfo freeaddrinfo poll select \
-    epoll_create1 sendto recvfrom sendmsg recvmsg \
-    strlen strnlen strcpy strncpy strcat strcmp strncmp strchr strrchr strstr strdup strtol atoi puts fputs \
-    stpcpy strncat strcasecmp strncasecmp strspn strcspn strtoul strtoll strtoull sscanf __isoc99_sscanf fgets fread fwrite getline \
-    qsort strtok strtok_r strsep memchr memccpy mempcpy bcopy bzero bcmp strtod strpbrk getrandom \
-    printf fprintf sprintf snprintf vprintf vfprintf vsnprintf";
-
-/// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code. A
-/// program's own headers come first.
-const USUAL: [&str; 9] = [
+/// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code. Strings
+/// of libstdc++ become part of the program, which has hooks, where libstdc++ checks its arguments. Probes use the stack. A program's own headers come first.
+const USUAL: [&str; 10] = [
     "-gdwarf-4",
     "-O0",
     "-D__MOWGLI__=1",
     "-fsanitize=thread",
     "-fno-builtin",
-    "-U_FORTIFY_SOURCE",
+    "-D_GLIBCXX_ASSERTIONS",
+    "-mno-red-zone",
     "-fno-pie",
     "-fno-omit-frame-pointer",
     "-idirafter",
@@ -108,9 +101,7 @@ impl Toolchain {
         for (name, text) in RUNTIME {
             std::fs::write(at(name), text).map_err(|e| Error::file(&at(name), &e))?;
         }
-        let names: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
-        std::fs::write(at("names"), names).map_err(|e| Error::file(&at("names"), &e))?;
-        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings"].map(&at).into();
+        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings", "heap", "threads"].map(&at).into();
         let start = |name: &PathBuf| {
             let mut command = Command::new(cc);
             command.args(["-O1", "-fno-pie", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
@@ -124,34 +115,74 @@ impl Toolchain {
     }
 
     /// Compiles and links a program of C and C++ files, and of objects and libraries. `flags` are more arguments for the
-    /// compiler, for example `-O2` or `-I include`; the default is `-O0`.
+    /// compiler, for example `-O2` or `-I include`; the default is `-O0`. Returns the functions of other objects that the program
+    /// calls and of which `explore` sees nothing.
     ///
     /// # Errors
     /// If the compiler, objcopy or the linker fails.
-    pub fn compile(&self, files: &[PathBuf], out: &Path, flags: &[OsString]) -> Result<(), Error> {
-        let at = |name: &str| self.folder.path().join(name);
-        let (mut linker, mut objects) = (&self.cc, self.runtime.clone());
+    pub fn compile(&self, files: &[PathBuf], out: &Path, flags: &[OsString]) -> Result<Vec<String>, Error> {
+        let (mut linker, mut own, mut others) = (&self.cc, Vec::new(), self.runtime.clone());
         for (position, file) in files.iter().enumerate() {
             let is_source = is_cpp(file) || file.extension().is_some_and(|x| x == "c");
             if !is_source {
-                objects.push(file.clone());
+                others.push(file.clone());
                 continue;
             }
-            let compiler = if is_cpp(file) { &self.cxx } else { &self.cc };
             linker = if is_cpp(file) { &self.cxx } else { linker };
-            let object = at(&format!("{position}.o"));
-            run(Command::new(compiler)
-                .args(self.own_flags)
-                .args(USUAL)
-                .arg(self.folder.path())
-                .args(flags)
-                .arg("-c")
-                .arg(file)
-                .arg("-o")
-                .arg(&object))?;
-            run(Command::new("objcopy").args(APART).arg("--redefine-syms").arg(at("names")).arg(&object))?;
-            objects.push(object);
+            own.push(self.object(position, file, flags)?);
         }
-        run(Command::new(linker).args(["-no-pie", "-pthread", "-o"]).arg(out).args(&objects).args(flags))
+        let (mut names, mut runtime) = (Names::default(), Names::default());
+        own.iter().try_for_each(|object| names.add(object))?;
+        self.runtime.iter().try_for_each(|object| runtime.add(object))?;
+        let replaced: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
+        self.rename(&own, &replaced)?;
+        let link = |more: &[PathBuf]| {
+            let mut command = Command::new(linker);
+            command
+                .args(["-no-pie", "-pthread", "-ldl", "-o"])
+                .arg(out)
+                .args(&own)
+                .args(more)
+                .args(&others)
+                .args(flags);
+            run(&mut command)
+        };
+        link(&[])?;
+        let unseen = names.unseen(out, &runtime)?;
+        if !unseen.is_empty() {
+            let renamed: String = unseen.iter().map(|name| format!("{name} __mowgli_unseen_{name}\n")).collect();
+            self.rename(&own, &renamed)?;
+            let assembly = self.write("stubs.s", &stubs(&unseen))?;
+            link(&[assembly])?;
+        }
+        Ok(unseen)
+    }
+
+    /// Compiles a file to an object with hooks and probes.
+    fn object(&self, position: usize, file: &Path, flags: &[OsString]) -> Result<PathBuf, Error> {
+        let at = |kind: &str| self.folder.path().join(format!("{position}.{kind}"));
+        let compiler = if is_cpp(file) { &self.cxx } else { &self.cc };
+        let mut command = Command::new(compiler);
+        command.args(self.own_flags).args(USUAL).arg(self.folder.path()).args(flags);
+        // Checked variants of copies would have other names.
+        run(command.args(["-U_FORTIFY_SOURCE", "-S"]).arg(file).arg("-o").arg(at("s")))?;
+        let assembly = std::fs::read(at("s")).map_err(|e| Error::file(&at("s"), &e))?;
+        let assembly = self.write(&format!("{position}.s"), &probed(&String::from_utf8_lossy(&assembly)))?;
+        run(Command::new(compiler).arg("-c").arg(assembly).arg("-o").arg(at("o")))?;
+        run(Command::new("objcopy").args(APART).arg(at("o")))?;
+        Ok(at("o"))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).map_err(|e| Error::file(&path, &e))?;
+        Ok(path)
+    }
+
+    /// Gives symbols of objects other names; each line has the old name and the new one.
+    fn rename(&self, objects: &[PathBuf], names: &str) -> Result<(), Error> {
+        let names = self.write("names", names)?;
+        let rename = |object| run(Command::new("objcopy").arg("--redefine-syms").arg(&names).arg(object));
+        objects.iter().try_for_each(rename)
     }
 }

@@ -29,6 +29,12 @@ pub enum Error {
         /// The name of the call or of the feature.
         what: String,
     },
+    /// The time was over. The text says where.
+    #[error("{0}")]
+    Late(String),
+    /// `main` does more than set up and join, so it has to be a thread. [`crate::explore()`] starts again then.
+    #[error("`main` shares memory with its threads")]
+    MainTakesPart,
     /// The program ends, or behaves in another way than a program does that `mowgli cc` has made.
     #[error("{0}")]
     Program(String),

@@ -28,8 +28,8 @@ pub struct ExecutionStep {
     pub step: String,
 }
 
-/// Returns the execution that these steps are, with the source lines of the calls.
-pub(crate) fn described(code: &mut CompiledProgram, steps: &[Step]) -> ProgramExecution {
+/// Returns the execution that these steps are, with the source lines of the calls, and the results of each thread's calls.
+pub(crate) fn described(code: &mut CompiledProgram, steps: &[Step]) -> (ProgramExecution, Vec<Vec<Val>>) {
     let mut results: Vec<Vec<Val>> = vec![Vec::new(); code.made.threads.len()];
     let mut execution = ProgramExecution { calls: vec![Vec::new(); results.len()], ..ProgramExecution::default() };
     for step in steps {
@@ -51,5 +51,5 @@ pub(crate) fn described(code: &mut CompiledProgram, steps: &[Step]) -> ProgramEx
         }
     }
     execution.trace = code.trace(&results);
-    execution
+    (execution, results)
 }

@@ -54,6 +54,8 @@ pub struct ProgramFailure {
     pub place: SourcePlace,
     /// The failure in words.
     pub what: String,
+    /// The outcomes that were recorded before it.
+    pub values: RecordedValues,
     /// A shortest execution, or, of random runs, the first one.
     pub execution: ProgramExecution,
 }
@@ -73,14 +75,17 @@ pub struct ExploredProgram {
     pub outcomes: BTreeMap<RecordedValues, ProgramExecution>,
     /// The failures, each source line once.
     pub failures: Vec<ProgramFailure>,
-    /// The ways in which executions are stuck.
-    pub stuck: BTreeSet<StuckThreads>,
+    /// The ways in which executions are stuck, each with a shortest execution.
+    pub stuck: BTreeMap<StuckThreads, ProgramExecution>,
     /// The races, each pair of source lines once, if that was asked for.
     pub races: Vec<ProgramRace>,
     /// Likely mistakes: source line and text.
     pub warnings: Vec<(String, String)>,
     /// The limit that was hit, or what is not supported. Then there may be more outcomes, failures and stuck executions.
     pub stop: Option<String>,
+    /// Functions and instructions that threads reach and that read or write memory unseen, each with a source line. What they share
+    /// with other threads or with operations is not explored.
+    pub unseen: BTreeMap<String, String>,
     /// The network: `rc-relaxed` if the program registers memory with relaxed ordering.
     pub network: Network,
     /// The threads, nodes and words of the model.
@@ -96,9 +101,10 @@ pub struct ExploredProgram {
 }
 
 /// Starts a program and lets its `main` set up.
-fn started(ask: &Ask<'_>) -> Result<CompiledProgram, Error> {
+fn started(ask: &Ask<'_>, deadline: Instant, main_takes_part: bool) -> Result<CompiledProgram, Error> {
     let mut lines = Lines::of(ask.programs.iter().map(|p| p.program.as_path()));
-    let (process, made) = Processes::start(ask.programs, ask.per_node, false, &mut lines)?;
+    let (process, made) =
+        Processes::start(ask.programs, (ask.per_node, main_takes_part), (false, Some(deadline)), &mut lines)?;
     if made.threads.is_empty() {
         let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
         return Err(Error::Program(format!("{}: {why}", ask.programs[0].program.display())));
@@ -113,32 +119,52 @@ fn started(ask: &Ask<'_>) -> Result<CompiledProgram, Error> {
 pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
     let begin = Instant::now();
     let expired = || begin.elapsed() > ask.time;
-    in_rounds(ask, |code, world| {
+    in_rounds(ask, begin, |code, world| {
         let observed: Vec<Cell> = observed(code, world);
         let mut machine = machine(world, code, ask)?;
         let runs = machine.explore(&observed, ask.states, &expired);
         let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
         drop(machine);
-        if let Some(error) = code.error.take() {
-            return Err(error);
+        match code.error.take() {
+            Some(Error::Late(_)) => return Ok(Some(unfinished(code, world, &runs, begin))),
+            Some(error) => return Err(error),
+            None => {}
         }
         if code.is_stale {
             return Ok(expired().then(|| unfinished(code, world, &runs, begin)));
         }
+        // What was found is described and replayed in as much time again.
+        code.process.set_deadline(begin + 2 * ask.time + Duration::from_secs(1));
         finished(ask, code, world, &observed, (runs, &conflicts), begin)
     })
 }
 
-/// Starts a program, and begins a round with more shared memory until `round` has a result.
+/// Starts a program, and begins a round with more shared memory until `round` has a result. `main` sets up and joins, or else it is a
+/// thread like others.
 fn in_rounds<R>(
     ask: &Ask<'_>,
+    begin: Instant,
     mut round: impl FnMut(&mut CompiledProgram, &World) -> Result<Option<R>, Error>,
 ) -> Result<R, Error> {
-    let mut code = started(ask)?;
+    match rounds(ask, (begin, false), &mut round) {
+        Err(Error::MainTakesPart) => rounds(ask, (begin, true), &mut round),
+        result => result,
+    }
+}
+
+fn rounds<R>(
+    ask: &Ask<'_>,
+    (begin, main_takes_part): (Instant, bool),
+    round: &mut impl FnMut(&mut CompiledProgram, &World) -> Result<Option<R>, Error>,
+) -> Result<R, Error> {
+    let mut code = started(ask, begin + ask.time, main_takes_part)?;
     for _ in 0..ROUNDS {
         let world = code.begin()?;
         // The code behind the last join reads memory, too, and what it reads is shared.
         epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
+        if let Some(error) = code.error.take() {
+            return Err(error);
+        }
         if code.is_stale {
             continue;
         }
@@ -154,9 +180,10 @@ fn unfinished(code: &CompiledProgram, world: &World, runs: &MachineRuns, begin: 
     ExploredProgram {
         outcomes: BTreeMap::new(),
         failures: Vec::new(),
-        stuck: BTreeSet::new(),
+        stuck: BTreeMap::new(),
         races: Vec::new(),
         warnings: code.warnings.iter().cloned().collect(),
+        unseen: code.unseen.clone(),
         stop: Some("the time was over before the shared memory was known; --timeout gives more".to_owned()),
         network: code.network,
         world: world.clone(),
@@ -223,15 +250,28 @@ fn finished(
 ) -> Result<Option<ExploredProgram>, Error> {
     let mut outcomes: BTreeMap<RecordedValues, Outcome> = BTreeMap::new();
     let mut failures: BTreeMap<(FailureKind, String, String), (ProgramFailure, Seek)> = BTreeMap::new();
-    let stuck = runs.stuck.iter().map(|s| waiting(code, s)).collect();
+    let mut stuck: BTreeMap<StuckThreads, Seek> = BTreeMap::new();
+    for standstill in &runs.stuck {
+        // Who waits for a thread that has failed is part of the failure.
+        let has_failed = |(thread, rest): (usize, &StuckThread)| match code.walk(thread, &rest.results) {
+            CodeAt::End(number) => code.endings[number].failure.is_some(),
+            _ => false,
+        };
+        if standstill.threads.iter().enumerate().any(has_failed) {
+            continue;
+        }
+        stuck.entry(waiting(code, standstill)).or_insert_with(|| Seek::Standstill(standstill.clone()));
+    }
+    let mut fails = |(kind, place, what): (FailureKind, SourcePlace, String), thread, values, seek| {
+        let key = (kind, place.to_string(), what.clone());
+        let failure = ProgramFailure { kind, thread, place, what, values, execution: ProgramExecution::default() };
+        failures.entry(key).or_insert((failure, seek));
+    };
     for (number, ending) in code.endings.clone().into_iter().enumerate().filter(|(_, e)| e.thread != EPILOGUE) {
         let Some((kind, places, what)) = ending.failure else { continue };
-        let place = code.lines.place(&places);
-        let node = code.made.threads[ending.thread].0;
-        let key = (kind, place.to_string(), what.clone());
-        let thread = Some((ending.thread + 1, node));
-        let failure = ProgramFailure { kind, thread, place, what, execution: ProgramExecution::default() };
-        failures.entry(key).or_insert((failure, Seek::Ending(ending.thread, number)));
+        let (place, node) = (code.lines.place(&places), code.made.threads[ending.thread].0);
+        let seek = Seek::Ending(ending.thread, number);
+        fails((kind, place, what), Some((ending.thread + 1, node)), ending.values, seek);
     }
     for outcome in &runs.outcomes {
         let endings: Option<Vec<_>> =
@@ -240,36 +280,59 @@ fn finished(
         if endings.iter().any(|e| e.failure.is_some()) {
             continue;
         }
+        if let Some(waits) = unreceived(code, &endings) {
+            stuck.entry(waits).or_insert_with(|| Seek::Outcome(outcome.clone()));
+            continue;
+        }
         let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
         let epilogue = epilogue(code, &last);
         if code.is_stale {
             return Ok(None);
         }
         let Some((values, failure)) = epilogue else { continue };
+        let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
-            let key = (kind, place.to_string(), what.clone());
-            let failure = ProgramFailure { kind, thread: None, place, what, execution: ProgramExecution::default() };
-            failures.entry(key).or_insert((failure, Seek::Outcome(outcome.clone())));
+            fails((kind, place, what), None, recorded, Seek::Outcome(outcome.clone()));
             continue;
         }
-        let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         outcomes.entry(recorded).or_insert_with(|| outcome.clone());
     }
     let expired = || begin.elapsed() > 2 * ask.time;
-    let execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
+    let mut denied = None;
+    let mut execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
         let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
             Seek::Outcome(wanted) => outcome == Some(wanted),
+            Seek::Standstill(_) => false,
         };
         let mut machine = machine(world, code, ask)?;
-        let steps = machine.shortest(observed, &is, ask.states, &expired).unwrap_or_default();
+        let steps = match seek {
+            Seek::Standstill(stuck) => machine.shortest_to_standstill(stuck, ask.states, &expired),
+            _ => machine.shortest(observed, &is, ask.states, &expired),
+        };
         drop(machine);
-        Ok(described(code, &steps))
+        let Some(steps) = steps else { return Ok(ProgramExecution::default()) };
+        let (execution, results) = described(code, &steps);
+        if !expired() && !is_confirmed(code, seek, &results) {
+            denied = Some(
+                "a replay does not confirm an execution that was found: this is a bug of Mowgli, please report it",
+            );
+        }
+        Ok(execution)
     };
     let mut shown = Vec::new();
     for (failure, seek) in failures.into_values() {
         shown.push(ProgramFailure { execution: execution(code, &seek)?, ..failure });
+    }
+    let mut waiting = BTreeMap::new();
+    for (threads, seek) in stuck {
+        waiting.insert(threads, execution(code, &seek)?);
+    }
+    let mut recorded = BTreeMap::new();
+    for (values, outcome) in outcomes {
+        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { ProgramExecution::default() };
+        recorded.insert(values, own);
     }
     let mut racing = Vec::new();
     for all in races(code, conflicts).into_values() {
@@ -278,19 +341,63 @@ fn finished(
         drop(machine);
         let first = all.first().copied().zip(Some(Vec::new()));
         if let Some((both, steps)) = found.or(first) {
-            let execution = described(code, &steps);
+            let (execution, _) = described(code, &steps);
             racing.push(ProgramRace::of(code, both, execution));
         }
     }
-    let mut recorded = BTreeMap::new();
-    for (values, outcome) in outcomes {
-        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { ProgramExecution::default() };
-        recorded.insert(values, own);
-    }
-    let limit = code.limits.first().cloned();
+    let limit = code.limits.first().cloned().or_else(|| denied.map(str::to_owned));
     let stop = limit.or_else(|| runs.stop.as_ref().map(ToString::to_string));
     let unfinished = unfinished(code, world, &runs, begin);
-    Ok(Some(ExploredProgram { outcomes: recorded, failures: shown, stuck, races: racing, stop, ..unfinished }))
+    let (outcomes, failures, stuck, races) = (recorded, shown, waiting, racing);
+    Ok(Some(ExploredProgram { outcomes, failures, stuck, races, stop, ..unfinished }))
+}
+
+/// Runs the threads of an execution again, and returns whether they do what was found.
+fn is_confirmed(code: &mut CompiledProgram, seek: &Seek, results: &[Vec<Val>]) -> bool {
+    let ends_as = |code: &mut CompiledProgram, thread: usize, number: usize| {
+        let (wanted, end) = (code.endings[number].clone(), code.replayed(thread, &results[thread]));
+        let is = |values: RecordedValues| values == wanted.values;
+        match (end, &wanted.failure) {
+            (Some(RunEnd::Ended(values, _)), None) => is(values),
+            (Some(RunEnd::Failed(..)), Some((FailureKind::Program, ..)))
+            | (Some(RunEnd::Misuse(..)), Some((FailureKind::Misuse, ..)))
+            | (Some(RunEnd::Needs(..)), Some(_)) => true,
+            _ => false,
+        }
+    };
+    match seek {
+        Seek::Ending(thread, number) => ends_as(code, *thread, *number),
+        Seek::Outcome(outcome) => {
+            let numbers: Vec<usize> = outcome.outputs.iter().filter_map(|v| Some(v.int()? as usize)).collect();
+            numbers.iter().enumerate().all(|(thread, number)| ends_as(code, thread, *number))
+        }
+        Seek::Standstill(stuck) => (0..results.len()).all(|thread| {
+            let end = code.replayed(thread, &results[thread]);
+            let has_ended = matches!(end, Some(RunEnd::Ended(..)));
+            end.is_some() && has_ended == stuck.threads[thread].waits.is_none()
+        }),
+    }
+}
+
+/// Returns the threads that wait for ever in the execution with these ends, because they have polled the completion of a SEND that
+/// nobody receives. The machine completes a SEND when its data have arrived; a card waits until a receive is posted.
+fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<StuckThreads> {
+    let mut posted = code.made.posted.clone();
+    endings.iter().flat_map(|e| &e.messages.posted).for_each(|(queue, n)| *posted.entry(*queue).or_default() += n);
+    let mut needed: BTreeMap<u64, i64> = BTreeMap::new();
+    let mut threads = Vec::new();
+    for ending in endings {
+        for (peer, n, places) in &ending.messages.sent {
+            let Some(&queue) = code.made.receive_queues.get((*peer as usize).wrapping_sub(1)) else { continue };
+            *needed.entry(queue).or_default() += n;
+            if needed[&queue] > posted.get(&queue).copied().unwrap_or(0) {
+                let node = code.made.threads[ending.thread].0;
+                let call = "the completion of a SEND that no receive is posted for".to_owned();
+                threads.push((ending.thread + 1, node, code.lines.place(places), call));
+            }
+        }
+    }
+    (!threads.is_empty()).then_some(StuckThreads { threads })
 }
 
 /// The results of random runs.
@@ -310,6 +417,8 @@ pub struct RandomRuns {
     pub runs: u64,
     /// The limit that was hit, or what is not supported.
     pub stop: Option<String>,
+    /// Functions and instructions that threads reach and that read or write memory unseen, each with a source line.
+    pub unseen: BTreeMap<String, String>,
 }
 
 /// A failure of a run: the thread, or `None` for the code of `main` behind its threads, with the kind, the place and the text.
@@ -350,7 +459,7 @@ struct RoundOfRuns {
 /// If the program cannot be started, or its memory or its calls are not supported.
 pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
-    in_rounds(ask, |code, world| {
+    in_rounds(ask, begin, |code, world| {
         let round = round_of_runs(ask, code, world, (times, seed), &|| begin.elapsed() > ask.time)?;
         // Runs before the shared memory was known do not count.
         Ok(if code.is_stale { None } else { counted(code, world, round) })
@@ -398,7 +507,8 @@ fn round_of_runs(
 /// Counts the ends of runs, first ones first; `None` if the code behind the last join needs other cells.
 fn counted(code: &mut CompiledProgram, world: &World, round: RoundOfRuns) -> Option<RandomRuns> {
     let observed = observed(code, world);
-    let mut ran = RandomRuns { runs: round.runs, stop: round.stop, ..RandomRuns::default() };
+    let unseen = code.unseen.clone();
+    let mut ran = RandomRuns { runs: round.runs, stop: round.stop, unseen, ..RandomRuns::default() };
     let mut seen: BTreeMap<(FailureKind, String, String), usize> = BTreeMap::new();
     let mut ends: Vec<_> = round.ends.into_iter().collect();
     ends.sort_by_key(|(_, runs)| runs.seed);
@@ -420,8 +530,9 @@ fn counted(code: &mut CompiledProgram, world: &World, round: RoundOfRuns) -> Opt
                 let at = *seen.entry((kind, place.to_string(), what.clone())).or_insert(ran.failures.len());
                 if at == ran.failures.len() {
                     let thread = thread.map(|t| (t + 1, code.made.threads[t].0));
-                    let execution = described(code, &runs.steps);
-                    ran.failures.push((ProgramFailure { kind, thread, place, what, execution }, 0, seed));
+                    let (execution, _) = described(code, &runs.steps);
+                    let failure = ProgramFailure { kind, thread, place, what, values: Vec::new(), execution };
+                    ran.failures.push((failure, 0, seed));
                 }
                 ran.failures[at].1 += count;
             }
@@ -470,7 +581,7 @@ fn count_races(code: &mut CompiledProgram, runs: &EqualRuns, found: &mut Vec<(Pr
         if at == found.len() {
             let first =
                 of_lines.iter().min_by_key(|both| runs.conflicts[both]).expect("a race has conflicting accesses");
-            let execution = described(code, &runs.steps[..runs.conflicts[first]]);
+            let (execution, _) = described(code, &runs.steps[..runs.conflicts[first]]);
             found.push((ProgramRace::of(code, *first, execution), 0, runs.seed));
         }
         found[at].1 += runs.count;
@@ -491,27 +602,40 @@ pub fn replay(
     let why = "this is no trace of this program as it is compiled: `mowgli explore --trace FILE` writes one";
     let wrong = || Error::Program(why.to_owned());
     let mut lines = Lines::of(programs.iter().map(|p| p.program.as_path()));
-    let head = format!("programs{}", lines.fingerprint());
-    let (_, trace) = trace.split_once('\n').filter(|(first, _)| *first == head).ok_or_else(wrong)?;
-    let (mut process, _) = Processes::start(programs, per_node, true, &mut lines)?;
-    let mut said = Vec::new();
+    let head = |main| format!("programs{} main {main}", lines.fingerprint());
+    let (first, trace) = trace.split_once('\n').ok_or_else(wrong)?;
+    let main_takes_part = first == head(1);
+    if !main_takes_part && first != head(0) {
+        return Err(wrong());
+    }
+    let (mut process, made) = Processes::start(programs, (per_node, main_takes_part), (true, None), &mut lines)?;
+    let (mut said, mut threads) = (Vec::new(), made.threads);
     for text in trace.lines() {
-        let (text, are_cells) = text.strip_prefix("cells").map_or((text, false), |rest| (rest, true));
-        let numbers = text.split_whitespace().map(|word| word.parse::<i64>().map_err(|_| wrong()));
+        let kind = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        let numbers = text[kind.len()..].split_whitespace().map(|word| word.parse::<i64>().map_err(|_| wrong()));
         let numbers = numbers.collect::<Result<Vec<i64>, Error>>()?;
-        if are_cells {
-            let cells: Vec<(u64, u64)> = numbers.chunks_exact(2).map(|c| (c[0] as u64, c[1] as u64)).collect();
-            process.set_cells(&cells)?;
+        let ranges = || numbers.chunks_exact(2).map(|c| (c[0] as u64, c[1] as u64)).collect::<Vec<_>>();
+        match (kind, &numbers[..]) {
+            ("cells", _) => process.set_cells(&ranges())?,
+            ("blocks", _) => process.set_blocks(&ranges())?,
+            ("starts", &[starter, node, id]) => {
+                process.add(starter as usize);
+                threads.push((node as u8, id as u64));
+            }
+            _ => {}
+        }
+        if !kind.is_empty() {
             continue;
         }
         let (thread, tape) = numbers.split_first().ok_or_else(wrong)?;
+        let known_as = threads.get(*thread as usize).copied().ok_or_else(wrong)?;
         if only.is_some_and(|only| only as i64 != thread + 1) {
             continue;
         }
-        let (batch, _) = process.run(*thread as usize, tape)?;
+        let (batch, _) = process.run(*thread as usize, known_as, tape)?;
         let end = match batch.end {
-            RunEnd::Failed(at, what) | RunEnd::Misuse(at, what) => format!("{}: {what}", lines.place(&at)),
-            RunEnd::Ended(values) => {
+            RunEnd::Failed(at, what, _) | RunEnd::Misuse(at, what, _) => format!("{}: {what}", lines.place(&at)),
+            RunEnd::Ended(values, _) => {
                 let values: String = values.iter().map(|(name, v)| format!(" {name}={v}")).collect();
                 format!("ends{values}")
             }
@@ -530,6 +654,7 @@ pub fn replay(
 enum Seek {
     Ending(usize, usize),
     Outcome(Outcome),
+    Standstill(Standstill),
 }
 
 /// Describes the threads that wait for ever.
@@ -540,7 +665,12 @@ fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads 
             let place = code.lines.place(&site.places);
             // A word without a name is one of libibverbs, which a poll reads when it has nothing to wait for.
             let is_poll = call.library == CRASH || call.to_string().contains("(at");
-            let call = if is_poll { "a loop that polls or looks".to_owned() } else { call.to_string() };
+            let stays = rest.results.last().filter(|_| call.method.text() == "Read" && rest.waits == Some(true));
+            let call = match stays {
+                _ if is_poll => "a loop that polls or looks".to_owned(),
+                Some(v) => format!("{call}, which stays {v}"),
+                None => call.to_string(),
+            };
             threads.push((thread + 1, code.made.threads[thread].0, place, call));
         }
     }

@@ -2,12 +2,15 @@
 //!
 //! The two sides write lines to each other. An answer ends with a line that is a dot.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -15,9 +18,6 @@ use crate::error::Error;
 
 /// The number of the code of `main` behind the last join, in the place of a thread.
 pub(crate) const EPILOGUE: usize = 255;
-
-/// The time that `main` has between two messages of its set-up.
-const SET_UP: Duration = Duration::from_secs(60);
 
 /// The addresses from which a call was made, innermost first.
 pub(crate) type CallStack = Vec<u64>;
@@ -49,9 +49,9 @@ pub(crate) type StateName = u128;
 
 /// Returns the name of the state that these bytes are.
 pub(crate) fn name_of<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> StateName {
-    let hasher = parts.into_iter().fold(Sha256::new(), |hasher, part| {
-        hasher.chain_update((part.len() as u64).to_le_bytes()).chain_update(part)
-    });
+    let hasher = parts
+        .into_iter()
+        .fold(Sha256::new(), |hasher, part| hasher.chain_update((part.len() as u64).to_le_bytes()).chain_update(part));
     let first: [u8; 16] = hasher.finalize()[..16].try_into().expect("SHA-256 has 32 bytes");
     StateName::from_le_bytes(first)
 }
@@ -62,17 +62,30 @@ pub(crate) enum RunEnd {
     /// It needs the result of a call.
     Asks(Line),
     /// The thread has ended, with these outcomes.
-    Ended(Vec<(String, i64)>),
-    /// An assertion failed, or the program crashed.
-    Failed(CallStack, String),
+    Ended(Vec<(String, i64)>, Messages),
+    /// An assertion failed, or the program crashed. It had recorded these outcomes.
+    Failed(CallStack, String, Vec<(String, i64)>),
     /// A wrong use of verbs.
-    Misuse(CallStack, String),
+    Misuse(CallStack, String, Vec<(String, i64)>),
     /// Something that is not supported, or a limit.
     Unsupported(CallStack, String),
     /// An assumption is false.
     Discarded,
-    /// The runtime needs a cell at this address and of this size, or else cells of any size for these bytes.
-    Needs(u64, u64, bool),
+    /// The runtime needs to know more of memory: an address, a size, and why.
+    Needs(u64, u64, Need),
+    /// `main` has to take part as a thread.
+    NeedsMain,
+}
+
+/// What the runtime needs to know of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Need {
+    /// These bytes are one cell.
+    Word,
+    /// These bytes are in cells of any size.
+    Range,
+    /// The block that another thread has allocated there.
+    Block,
 }
 
 /// The calls of a thread behind its last known result.
@@ -81,6 +94,10 @@ pub(crate) struct CallBatch {
     pub(crate) calls: Vec<Line>,
     pub(crate) end: RunEnd,
     pub(crate) warnings: Vec<(CallStack, String)>,
+    /// Functions and instructions that touch memory unseen.
+    pub(crate) unseen: Vec<(CallStack, String)>,
+    /// Memory that it allocates: address and size.
+    pub(crate) blocks: Vec<(u64, u64)>,
     /// A hash of the calls up to the last known result, if the thread was run from its beginning.
     pub(crate) before: Option<String>,
     /// A hash of the calls up to the end of the batch, if a result is missing there.
@@ -90,8 +107,10 @@ pub(crate) struct CallBatch {
 /// The threads, regions and queue pairs that `main` has made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
-    /// The node of each thread, and the address of its function.
+    /// The node of each thread, and its number as the program knows it.
     pub(crate) threads: Vec<(u8, u64)>,
+    /// What `main` has done with memory after it had started so many threads.
+    pub(crate) window: Vec<(MemoryAccess, usize)>,
     /// Registered memory: node, address, length.
     pub(crate) regions: Vec<(u8, u64, u64)>,
     /// Registered memory with relaxed ordering: address, length.
@@ -102,6 +121,17 @@ pub(crate) struct Setup {
     pub(crate) peers: Vec<u32>,
     /// The address of the receive queue of each, which several may share.
     pub(crate) receive_queues: Vec<u64>,
+    /// The number of receives that are posted to each receive queue when the threads begin.
+    pub(crate) posted: BTreeMap<u64, i64>,
+}
+
+/// Messages and receives of a thread that has ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Messages {
+    /// For each queue pair at the other side: the number of messages to it whose completion was polled, and the place of the last poll.
+    pub(crate) sent: Vec<(u32, i64, CallStack)>,
+    /// The number of receives that it has posted to each receive queue.
+    pub(crate) posted: Vec<(u64, i64)>,
 }
 
 /// A program and its arguments.
@@ -120,6 +150,8 @@ pub(crate) struct Process {
     live: Option<(usize, Vec<i64>)>,
     /// The number of runs that were started.
     pub(crate) forks: usize,
+    /// The end of the time for its answers.
+    pub(crate) deadline: Option<Instant>,
     _folder: TempDir,
 }
 
@@ -127,6 +159,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.say("k");
         let _ = self.say("q");
+        // A run may compute for ever, so the process and its runs are a group, which ends as a whole.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -143,6 +179,8 @@ pub(crate) fn places(text: &str) -> CallStack {
 
 fn call(rest: &str, state: StateName) -> Option<Line> {
     let (at, text) = split(split(rest)?.1)?;
+    // Equal states make equal calls, so the text adds nothing but a second safeguard.
+    let state = name_of([&state.to_le_bytes()[..], text.as_bytes()]);
     Some(Line { state, places: places(at), text: text.to_owned() })
 }
 
@@ -157,6 +195,7 @@ impl Process {
         ask: &ProgramCommand,
         shows: bool,
         number: Option<(usize, Option<u64>)>,
+        main_takes_part: bool,
     ) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
         let path = folder.path().join("socket");
@@ -167,12 +206,13 @@ impl Process {
         let program = if program.components().count() == 1 { Path::new(".").join(program) } else { program.clone() };
         let mut command = Command::new(&program);
         command.args(&ask.args).env("MOWGLI_SOCKET", &path).env_remove("MOWGLI_AGAIN");
-        command.env_remove("MOWGLI_PROGRAM").env_remove("MOWGLI_SET_UPS");
+        command.env_remove("MOWGLI_PROGRAM").env_remove("MOWGLI_SET_UPS").env_remove("MOWGLI_MAIN");
+        command.envs(main_takes_part.then_some(("MOWGLI_MAIN", "1")));
         if let Some((number, last)) = number {
             command.env("MOWGLI_PROGRAM", number.to_string());
             command.envs(last.map(|last| ("MOWGLI_SET_UPS", last.to_string())));
         }
-        let command = command.stdin(Stdio::null()).stdout(output());
+        let command = command.stdin(Stdio::null()).stdout(output()).process_group(0);
         let is_no_program = || {
             let why = "it is no program that `mowgli cc` has made: compile it with `mowgli cc -o PROGRAM FILES`";
             Error::Program(format!("{}: {why}", program.display()))
@@ -195,16 +235,14 @@ impl Process {
             std::thread::sleep(Duration::from_micros(100));
         };
         stream.set_nonblocking(false).map_err(|e| Error::file(&path, &e))?;
-        stream.set_read_timeout(Some(SET_UP)).map_err(|e| Error::file(&path, &e))?;
-        Ok(Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder })
+        Ok(Self { child, stream: BufReader::new(stream), live: None, forks: 0, deadline: None, _folder: folder })
     }
 
     /// Waits until `main` waits for its threads, and returns what it has made, as lines.
     pub(crate) fn made(&mut self) -> Result<Result<Vec<String>, RunEnd>, Error> {
-        let lines = self.answer()?;
-        self.stream.get_mut().set_read_timeout(None).map_err(|_| gone())?;
-        let end =
-            lines.iter().find(|text| text.starts_with("m ") || text.starts_with("x ")).map(|text| Self::end(text));
+        let lines = self.answer().map_err(|why| if let Error::Late(_) = why { late_set_up() } else { why })?;
+        let is_end = |text: &&String| ["m ", "x ", "z "].iter().any(|kind| text.starts_with(kind));
+        let end = lines.iter().find(is_end).map(|text| Self::end(text));
         Ok(end.map_or(Ok(lines), Err))
     }
 
@@ -216,9 +254,14 @@ impl Process {
     /// Reads a line.
     pub(crate) fn line(&mut self) -> Result<String, Error> {
         let mut text = String::new();
+        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| left.max(Duration::from_millis(1)));
+        self.stream.get_mut().set_read_timeout(left).map_err(|_| gone())?;
         match self.stream.read_line(&mut text) {
             Ok(n) if n > 0 => Ok(text.trim_end_matches('\n').to_owned()),
-            Err(why) if why.kind() == ErrorKind::WouldBlock => Err(late()),
+            Err(why) if why.kind() == ErrorKind::WouldBlock => {
+                Err(Error::Late("the time limit was reached".to_owned()))
+            }
             _ => Err(gone()),
         }
     }
@@ -256,6 +299,13 @@ impl Process {
         self.say(&format!("t {}{all}", cells.len()))
     }
 
+    /// Sets the memory that threads have allocated: address and size, in the order of the addresses.
+    pub(crate) fn set_blocks(&mut self, blocks: &[(u64, u64)]) -> Result<(), Error> {
+        self.forget()?;
+        let all: String = blocks.iter().map(|(at, size)| format!(" {at} {size}")).collect();
+        self.say(&format!("b {}{all}", blocks.len()))
+    }
+
     /// Returns the values that these cells have when `main` is done.
     pub(crate) fn values(&mut self, cells: &[(u64, u64)]) -> Result<Vec<i64>, Error> {
         self.forget()?;
@@ -264,8 +314,13 @@ impl Process {
         Ok(self.answer()?.iter().map(|v| v.parse().unwrap_or(0)).collect())
     }
 
-    /// Runs a thread with these results of its calls.
-    pub(crate) fn run(&mut self, thread: usize, tape: &[i64]) -> Result<(CallBatch, Vec<MemoryAccess>), Error> {
+    /// Runs a thread of a node, which has a number as the program knows it, with these results of its calls.
+    pub(crate) fn run(
+        &mut self,
+        thread: usize,
+        (node, number): (u8, u64),
+        tape: &[i64],
+    ) -> Result<(CallBatch, Vec<MemoryAccess>), Error> {
         let goes_on = self
             .live
             .as_ref()
@@ -276,12 +331,14 @@ impl Process {
             self.forget()?;
             self.forks += 1;
             let all: String = tape.iter().map(|v| format!(" {v}")).collect();
-            self.say(&format!("g {thread} {}{all}", tape.len()))?;
+            self.say(&format!("g {thread} {number} {node} {}{all}", tape.len()))?;
         }
         self.live = None;
         let lines = self.answer_with_states()?;
         let (mut calls, mut accesses, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut unseen, mut blocks) = (Vec::new(), Vec::new());
         let (mut before, mut trail) = (None, String::new());
+        let (mut values, mut messages) = (Vec::new(), Messages::default());
         let mut lines = lines.iter();
         let end = loop {
             let (text, state) = lines.next().ok_or_else(gone)?;
@@ -290,40 +347,59 @@ impl Process {
                 Some(b'a') => accesses.push(access(thread, rest)),
                 Some(b'c') => calls.push(call(rest, *state).ok_or_else(gone)?),
                 Some(b'w') => warnings.push(said(rest)),
+                Some(b'u') => unseen.push(said(rest)),
+                Some(b'b') => {
+                    let (at, size) = split(rest).unwrap_or_default();
+                    blocks.extend(at.parse().ok().zip(size.parse().ok()));
+                }
                 Some(b't') => before = Some(said(rest).1),
                 Some(b'q') => {
                     trail = lines.next().map(|(text, _)| said(text.get(2..).unwrap_or_default()).1).unwrap_or_default();
                     break RunEnd::Asks(call(rest, *state).ok_or_else(gone)?);
                 }
-                Some(b'e') => {
-                    let outcome = |(text, _): &(String, StateName)| {
-                        let (name, value) = text.get(2..)?.rsplit_once(' ')?;
-                        Some((name.to_owned(), value.parse().ok()?))
-                    };
-                    break RunEnd::Ended(lines.filter_map(outcome).collect());
+                Some(b'v') => values.extend(outcome(rest)),
+                Some(b'p') => {
+                    let (peer, rest) = split(rest).unwrap_or_default();
+                    let (count, at) = split(rest).unwrap_or_default();
+                    messages.sent.extend(peer.parse().ok().zip(count.parse().ok()).map(|(p, n)| (p, n, places(at))));
                 }
-                _ => break Self::end(text),
+                Some(b'r') => {
+                    let (queue, count) = split(rest).unwrap_or_default();
+                    messages.posted.extend(queue.parse().ok().zip(count.parse().ok()));
+                }
+                Some(b'e') => break RunEnd::Ended(values, messages),
+                _ => match Self::end(text) {
+                    RunEnd::Failed(at, what, _) => break RunEnd::Failed(at, what, values),
+                    RunEnd::Misuse(at, what, _) => break RunEnd::Misuse(at, what, values),
+                    end => break end,
+                },
             }
         };
         if matches!(end, RunEnd::Asks(_)) {
             self.live = Some((thread, tape.to_vec()));
         }
-        Ok((CallBatch { calls, end, warnings, before, trail }, accesses))
+        Ok((CallBatch { calls, end, warnings, unseen, blocks, before, trail }, accesses))
     }
 
     pub(crate) fn end(text: &str) -> RunEnd {
         let (at, what) = said(text.get(2..).unwrap_or_default());
         match text.as_bytes().first() {
-            Some(b'f') => RunEnd::Failed(at, what),
-            Some(b'm') => RunEnd::Misuse(at, what),
+            Some(b'f') => RunEnd::Failed(at, what, Vec::new()),
+            Some(b'm') => RunEnd::Misuse(at, what, Vec::new()),
             Some(b'd') => RunEnd::Discarded,
+            Some(b'z') => RunEnd::NeedsMain,
             Some(b'n') => {
                 let number = |at: usize| what.split(' ').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-                RunEnd::Needs(number(0), number(1), number(2) == 1)
+                RunEnd::Needs(number(0), number(1), [Need::Range, Need::Word, Need::Block][number(2).min(2) as usize])
             }
             _ => RunEnd::Unsupported(at, what),
         }
     }
+}
+
+fn outcome(rest: &str) -> Option<(String, i64)> {
+    let (name, value) = rest.rsplit_once(' ')?;
+    Some((name.to_owned(), value.parse().ok()?))
 }
 
 fn access(thread: usize, rest: &str) -> MemoryAccess {
@@ -334,9 +410,8 @@ fn access(thread: usize, rest: &str) -> MemoryAccess {
 }
 
 /// The error of a `main` that neither starts threads nor ends.
-pub(crate) fn late() -> Error {
-    let why = format!("`main` sets up for {} seconds; it may wait for another program: see --node", SET_UP.as_secs());
-    Error::Program(why)
+pub(crate) fn late_set_up() -> Error {
+    Error::Late("the time was over while `main` set up; it may wait for another program: see --node".to_owned())
 }
 
 fn gone() -> Error {
@@ -361,13 +436,13 @@ mod tests {
         std::fs::write(&source, text).unwrap();
         let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
         toolchain.compile(&[source], &program, &[]).unwrap();
-        let mut process = Process::spawn(&ProgramCommand { program, args: Vec::new() }, false, None).unwrap();
+        let mut process = Process::spawn(&ProgramCommand { program, args: Vec::new() }, false, None, false).unwrap();
         process.made().unwrap().unwrap();
-        let (_, accesses) = process.run(0, &[]).unwrap();
+        let (_, accesses) = process.run(0, (1, 1), &[]).unwrap();
         process.set_cells(&[(accesses[0].at, 4)]).unwrap();
-        assert!(matches!(process.run(0, &[]).unwrap().0.end, RunEnd::Asks(_)));
+        assert!(matches!(process.run(0, (1, 1), &[]).unwrap().0.end, RunEnd::Asks(_)));
         std::thread::sleep(Duration::from_millis(10_500));
-        assert!(matches!(process.run(0, &[7]).unwrap().0.end, RunEnd::Ended(_)));
-        assert!(matches!(process.run(1, &[]).unwrap().0.end, RunEnd::Asks(_)));
+        assert!(matches!(process.run(0, (1, 1), &[7]).unwrap().0.end, RunEnd::Ended(..)));
+        assert!(matches!(process.run(1, (1, 2), &[]).unwrap().0.end, RunEnd::Asks(_)));
     }
 }

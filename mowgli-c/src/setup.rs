@@ -17,10 +17,11 @@
 //! **Cost**: two starts of each program.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use crate::error::Error;
 use crate::lines::{Lines, process_of};
-use crate::process::{CallBatch, EPILOGUE, MemoryAccess, Process, ProgramCommand, RunEnd, Setup, late, places};
+use crate::process::{CallBatch, EPILOGUE, MemoryAccess, Process, ProgramCommand, RunEnd, Setup, late_set_up, places};
 
 /// The flag `IBV_ACCESS_RELAXED_ORDERING` of registered memory.
 const RELAXED_ORDERING: u64 = 1 << 20;
@@ -36,29 +37,37 @@ pub(crate) struct Processes {
     owners: Vec<(usize, usize)>,
     /// Whether code of `main` runs behind the last join.
     pub(crate) has_epilogue: bool,
+    /// Whether `main` of the one program is a thread like others.
+    pub(crate) main_takes_part: bool,
 }
 
 impl Processes {
-    /// Starts programs, and lets each `main` set up. With `per_node` each program is one of several.
+    /// Starts programs, and lets each `main` set up. With `per_node` each program is one of several. If the one program of all nodes
+    /// needs `main` to take part, it does.
     pub(crate) fn start(
         commands: &[ProgramCommand],
-        per_node: bool,
-        shows: bool,
+        (per_node, main_takes_part): (bool, bool),
+        (shows, deadline): (bool, Option<Instant>),
         lines: &mut Lines,
     ) -> Result<(Self, Setup), Error> {
         if commands.len() > PROGRAMS {
             return Err(Error::Program(format!("there are {} programs, of at most {PROGRAMS}", commands.len())));
         }
         if !per_node && let [alone] = commands {
-            let mut process = Process::spawn(alone, shows, None)?;
-            let made = process.made()?.map_err(|end| failed(lines, "main", end))?;
+            let mut process = Process::spawn(alone, shows, None, main_takes_part)?;
+            process.deadline = deadline;
+            let made = process.made()?;
+            if matches!(made, Err(RunEnd::NeedsMain)) && !main_takes_part {
+                return Err(Error::MainTakesPart);
+            }
+            let made = made.map_err(|end| failed(lines, "main", end))?;
             let (setup, owners) = merged(&[made], None);
-            return Ok((Self { all: vec![process], owners, has_epilogue: true }, setup));
+            return Ok((Self { all: vec![process], owners, has_epilogue: !main_takes_part, main_takes_part }, setup));
         }
-        let counted = SetupOfNodes::run(commands, shows, None, lines)?;
+        let counted = SetupOfNodes::run(commands, (shows, deadline), None, lines)?;
         let last: Vec<u64> = counted.programs.iter().map(|p| p.set_ups).collect();
         drop(counted);
-        let nodes = SetupOfNodes::run(commands, shows, Some(last), lines)?;
+        let nodes = SetupOfNodes::run(commands, (shows, deadline), Some(last), lines)?;
         let (mut all, made, ends) = nodes.finish(lines)?;
         let (setup, owners) = merged(&made, Some(&ends));
         for (k, process) in all.iter_mut().enumerate() {
@@ -66,7 +75,7 @@ impl Processes {
             let others: String = others.filter(|l| !l.starts_with("thread ")).map(|l| format!("{l};")).collect();
             process.say(&format!("o{others}"))?;
         }
-        Ok((Self { all, owners, has_epilogue: false }, setup))
+        Ok((Self { all, owners, has_epilogue: false, main_takes_part: false }, setup))
     }
 
     /// Returns the number of runs that were started.
@@ -79,6 +88,28 @@ impl Processes {
         self.all.iter_mut().enumerate().try_for_each(|(k, process)| process.set_cells(&own(cells, k)))
     }
 
+    /// Sets the memory that threads have allocated.
+    pub(crate) fn set_blocks(&mut self, blocks: &[(u64, u64)]) -> Result<(), Error> {
+        self.all.iter_mut().enumerate().try_for_each(|(k, process)| process.set_blocks(&own(blocks, k)))
+    }
+
+    /// Sets the end of the time for answers.
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
+        self.all.iter_mut().for_each(|process| process.deadline = Some(deadline));
+    }
+
+    /// Returns the process of a thread.
+    pub(crate) fn process_of(&self, thread: usize) -> usize {
+        self.owners.get(thread).map_or(0, |(process, _)| *process)
+    }
+
+    /// Adds a thread that another thread starts.
+    pub(crate) fn add(&mut self, starter: usize) {
+        let (process, _) = self.owners.get(starter).copied().unwrap_or_default();
+        let number = self.owners.iter().filter(|(p, _)| *p == process).count();
+        self.owners.push((process, number));
+    }
+
     /// Returns the values that these cells have when the threads begin.
     pub(crate) fn values(&mut self, cells: &[(u64, u64)]) -> Result<Vec<i64>, Error> {
         let all = self.all.iter_mut().enumerate();
@@ -87,9 +118,14 @@ impl Processes {
     }
 
     /// Runs a thread with these results of its calls.
-    pub(crate) fn run(&mut self, thread: usize, tape: &[i64]) -> Result<(CallBatch, Vec<MemoryAccess>), Error> {
+    pub(crate) fn run(
+        &mut self,
+        thread: usize,
+        known_as: (u8, u64),
+        tape: &[i64],
+    ) -> Result<(CallBatch, Vec<MemoryAccess>), Error> {
         let (process, number) = self.owners.get(thread).copied().unwrap_or((0, EPILOGUE));
-        let (batch, mut accesses) = self.all[process].run(number, tape)?;
+        let (batch, mut accesses) = self.all[process].run(number, known_as, tape)?;
         accesses.iter_mut().for_each(|access| access.thread = thread);
         Ok((batch, accesses))
     }
@@ -102,7 +138,7 @@ fn own(cells: &[(u64, u64)], process: usize) -> Vec<(u64, u64)> {
 
 fn failed(lines: &mut Lines, name: &str, end: RunEnd) -> Error {
     match end {
-        RunEnd::Misuse(_, what) => Error::Program(format!("{name}: {what}")),
+        RunEnd::Misuse(_, what, _) => Error::Program(format!("{name}: {what}")),
         RunEnd::Unsupported(at, what) => {
             let what = what.trim_end_matches(" is not supported").to_owned();
             Error::Unsupported { place: format!("{name}{}: ", lines.place(&at)), what }
@@ -132,8 +168,13 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
             match all[0] {
                 "thread" => {
                     owners.push((process, owners.len() - before));
-                    let function = all.get(2).and_then(|at| places(at).first().copied());
-                    setup.threads.push((number(1) as u8, function.unwrap_or(0)));
+                    setup.threads.push((number(1) as u8, (owners.len() - before) as u64));
+                }
+                "window" => {
+                    let places = all.get(5).map_or_else(Vec::new, |text| places(text));
+                    let (at, size, writes) = (number(1), number(2), number(3) == 1);
+                    let access = MemoryAccess { thread: EPILOGUE, at, size, writes, scalar: false, places };
+                    setup.window.push((access, number(4) as usize));
                 }
                 "region" => {
                     setup.regions.push((number(1) as u8, number(2), number(3)));
@@ -143,6 +184,7 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                     setup.pairs.push(pair);
                     setup.peers.push(peer);
                     setup.receive_queues.push(number(8));
+                    setup.posted.insert(number(8), number(9) as i64);
                 }
                 "pair" => {
                     let at = number(4) as usize - 1;
@@ -150,6 +192,7 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                     setup.pairs[at] = (pair.0, node_of_peer.unwrap_or(0));
                     setup.peers[at] = peer;
                     setup.receive_queues[at] = number(8);
+                    setup.posted.insert(number(8), number(9) as i64);
                 }
                 _ => {}
             }
@@ -207,11 +250,17 @@ struct SetupOfNodes {
 
 impl SetupOfNodes {
     /// Starts the programs, and lets them go on until all of them wait.
-    fn run(commands: &[ProgramCommand], shows: bool, last: Option<Vec<u64>>, lines: &mut Lines) -> Result<Self, Error> {
+    fn run(
+        commands: &[ProgramCommand],
+        (shows, deadline): (bool, Option<Instant>),
+        last: Option<Vec<u64>>,
+        lines: &mut Lines,
+    ) -> Result<Self, Error> {
         let start = |(k, command): (usize, &ProgramCommand)| {
             let own = last.as_ref().map(|last| last[k]);
             let name = command.program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            let process = Process::spawn(command, shows, Some((k, own)))?;
+            let mut process = Process::spawn(command, shows, Some((k, own)), false)?;
+            process.deadline = deadline;
             Ok(SetupOfProgram { name: format!("{name} of node {}", k + 1), process, set_ups: 0, waits: None })
         };
         let programs = commands.iter().enumerate().map(start).collect::<Result<Vec<_>, Error>>()?;
@@ -280,7 +329,7 @@ impl SetupOfNodes {
     fn message(&mut self, k: usize, lines: &mut Lines) -> Result<(), Error> {
         let program = &mut self.programs[k];
         let ended = |why| match why {
-            why if why == late() => why,
+            Error::Late(_) => late_set_up(),
             _ => Error::Program(format!("{}: `main` ends before the set-up is over", program.name)),
         };
         let text = program.process.line().map_err(ended)?;

@@ -1,6 +1,6 @@
 //! States in which the machine is stuck: some thread has not ended, and never will, whatever happens.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use itertools::Itertools;
 use mowgli_core::event::Cell;
@@ -26,6 +26,8 @@ pub struct Standstill {
 pub struct StuckThread {
     /// The results of its calls in order, with those of one iteration of the loop in which it waits.
     pub results: Vec<Val>,
+    /// The number of results before that iteration.
+    pub before: usize,
     /// Whether it waits, and then whether in a loop.
     pub waits: Option<bool>,
 }
@@ -181,6 +183,24 @@ impl Machine<'_> {
         self.standstills_of(states, observed).swap_remove(0)
     }
 
+    /// Finds a run to a state from which a run is stuck in this way, as [`Self::shortest`] does. There each thread has ended or waits,
+    /// and nothing is under way.
+    pub fn shortest_to_standstill(
+        &mut self,
+        stuck: &Standstill,
+        limit: usize,
+        expired: &dyn Fn() -> bool,
+    ) -> Option<Vec<Step>> {
+        let is = |machine: &Self, state: &State| {
+            let waits = stuck.threads.iter().zip(&state.at).all(|(thread, &place)| {
+                let results: Vec<Val> = machine.programs.earlier(place).iter().map(|e| e.ret).collect();
+                results.len() >= thread.before && thread.results.starts_with(&results)
+            });
+            waits && state.buffers.iter().all(VecDeque::is_empty) && state.pairs.iter().all(|pair| pair.pipe.is_empty())
+        };
+        self.shortest_to(&is, limit, expired)
+    }
+
     /// Lists the ways in which a thread waits in these states, which lead to each other and nowhere else.
     fn rests(&mut self, states: &[&State], t: usize) -> Vec<StuckThread> {
         let places: BTreeSet<u32> = states.iter().map(|s| s.at[t]).collect();
@@ -211,9 +231,13 @@ impl Machine<'_> {
         };
         self.add_rounds(t, (first, first), &results, &mut Vec::new(), &mut rounds);
         if rounds.is_empty() {
-            return vec![StuckThread { results: before, waits }];
+            return vec![StuckThread { before: before.len(), results: before, waits }];
         }
-        let with = |round: Vec<Val>| StuckThread { results: [before.clone(), round].concat(), waits: Some(true) };
+        let with = |round: Vec<Val>| StuckThread {
+            results: [before.clone(), round].concat(),
+            before: before.len(),
+            waits: Some(true),
+        };
         rounds.into_iter().map(with).collect()
     }
 

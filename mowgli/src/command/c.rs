@@ -149,7 +149,7 @@ fn input(error: Error) -> InputError {
         Error::File { .. } => Code::File,
         Error::Tool { .. } => Code::Tool,
         Error::Unsupported { .. } => Code::Unsupported,
-        Error::Program(_) => Code::Argument,
+        Error::Program(_) | Error::MainTakesPart | Error::Late(_) => Code::Argument,
     };
     InputError::of(code, error)
 }
@@ -164,7 +164,13 @@ pub(super) fn compiled(args: &CcArgs) -> Result<u8, InputError> {
     let of = |name: &str, usual: &str| std::env::var_os(name).unwrap_or_else(|| usual.into());
     let (cc, cxx) = (of("CC", "cc"), of("CXX", "c++"));
     let toolchain = Toolchain::new(&cc, &cxx).map_err(input)?;
-    toolchain.compile(&args.files, &args.out, &args.flags).map_err(input)?;
+    let unseen = toolchain.compile(&args.files, &args.out, &args.flags).map_err(input)?;
+    if !unseen.is_empty() {
+        eprintln!("note: nothing is seen of what these functions read and write: {}", unseen.join(", "));
+        eprintln!(
+            "note: `mowgli explore` names those that a thread calls; what `main` calls while it sets up does no harm"
+        );
+    }
     Ok(0)
 }
 
@@ -184,7 +190,14 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
         executions: args.executions,
         races: args.races,
     };
-    let explored = mowgli_c::explore(&ask).map_err(input)?;
+    let explored = match mowgli_c::explore(&ask) {
+        // Before the threads begin there is nothing to show.
+        Err(Error::Late(why)) => {
+            eprintln!("not complete: {why}");
+            return Ok(3);
+        }
+        explored => explored.map_err(input)?,
+    };
     let first = explored.failures.iter().find(|failure| !failure.execution.steps.is_empty());
     if let (Some(path), Some(failure)) = (&args.trace, first) {
         save(path, &failure.execution.trace)?;
@@ -198,7 +211,7 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
         _ => print!("{}", text(&name, &explored, args.races)),
     }
     let is_wrong = !is_fine(&explored);
-    Ok(if is_wrong { 1 } else { 3 * u8::from(explored.stop.is_some()) })
+    Ok(if is_wrong { 1 } else { 3 * u8::from(explored.stop.is_some() || !explored.unseen.is_empty()) })
 }
 
 /// True if nothing was found.
@@ -237,7 +250,7 @@ pub(super) fn ran(program: Option<&Path>, nodes: &NodeCommands, random: &Random)
     let name = names(&programs);
     print!("{}", if random.json { format!("{}\n", ran_json(&name, &ran)) } else { ran_text(&name, &ran, random.seed) });
     let is_wrong = !ran.failures.is_empty() || !ran.stuck.is_empty() || !ran.races.is_empty();
-    Ok(if is_wrong { 1 } else { 3 * u8::from(ran.stop.is_some()) })
+    Ok(if is_wrong { 1 } else { 3 * u8::from(ran.stop.is_some() || !ran.unseen.is_empty()) })
 }
 
 fn values(all: &[(String, i64)]) -> String {
@@ -269,7 +282,9 @@ fn failed(failure: &ProgramFailure) -> String {
         Some((thread, node)) => format!("thread {thread} on node {node}"),
         None => "`main`, behind its threads".to_owned(),
     };
-    let out = format!("{}: {}{} ({who})\n", kind(failure), at(&failure.place), failure.what);
+    let recorded =
+        if failure.values.is_empty() { String::new() } else { format!(", recorded: {}", values(&failure.values)) };
+    let out = format!("{}: {}{} ({who}){recorded}\n", kind(failure), at(&failure.place), failure.what);
     match failure.execution.steps[..] {
         [] if failure.execution.trace.is_empty() => out + "  no execution was found again within the limits\n",
         [] => out + "  before any access to shared memory\n",
@@ -329,20 +344,31 @@ fn text(name: &str, explored: &ExploredProgram, has_races: bool) -> String {
         out += &steps(execution, "    ");
     }
     out.extend(explored.failures.iter().map(failed));
-    out.extend(explored.stuck.iter().map(waits));
+    out.extend(explored.stuck.iter().map(|(threads, execution)| waits(threads) + &steps(execution, "  ")));
     out.extend(explored.races.iter().map(race));
     for (place, what) in &explored.warnings {
         let _ = writeln!(out, "warning: {}{what}", at(place));
     }
+    let nothing = match (is_fine(explored), has_races) {
+        (true, true) => "no execution fails, none waits for ever, and none has a race",
+        (true, false) => "no execution fails, and none waits for ever",
+        (false, _) => "all executions were explored",
+    };
     match &explored.stop {
         Some(why) => _ = writeln!(out, "not complete: {why}"),
-        None if is_fine(explored) && has_races => {
-            out += "complete: no execution fails, none waits for ever, and none has a race\n";
+        None if !explored.unseen.is_empty() => {
+            let _ = writeln!(out, "complete except for {}: {nothing}", unseen(&explored.unseen));
+            out += "what these read and write together with other threads or operations is not explored\n";
         }
-        None if is_fine(explored) => out += "complete: no execution fails, and none waits for ever\n",
+        None if is_fine(explored) => _ = writeln!(out, "complete: {nothing}"),
         None => {}
     }
     out
+}
+
+/// Prints what touches memory unseen.
+fn unseen(all: &BTreeMap<String, String>) -> String {
+    all.iter().map(|(name, place)| if place.is_empty() { name.clone() } else { format!("{name} ({place})") }).join(", ")
 }
 
 /// Returns the execution of a failure as a litmus test of the words that its calls name.
@@ -428,7 +454,7 @@ fn line(place: &mowgli_c::SourcePlace) -> serde_json::Value {
 
 fn failure_json(failure: &ProgramFailure) -> serde_json::Value {
     json!({
-        "kind": kind(failure), "at": line(&failure.place), "what": failure.what,
+        "kind": kind(failure), "at": line(&failure.place), "what": failure.what, "values": outcome_json(&failure.values),
         "thread": failure.thread.map(|t| t.0), "node": failure.thread.map(|t| t.1),
         "steps": steps_json(&failure.execution), "trace": failure.execution.trace,
     })
@@ -462,10 +488,11 @@ fn as_json(name: &str, explored: &ExploredProgram) -> serde_json::Value {
         "outcomes": explored.outcomes.keys().map(|o| outcome_json(o)).collect_vec(),
         "executions": explored.outcomes.values().filter(|e| !e.steps.is_empty()).map(steps_json).collect_vec(),
         "failures": explored.failures.iter().map(failure_json).collect_vec(),
-        "stuck": explored.stuck.iter().map(stuck_json).collect_vec(),
+        "stuck": explored.stuck.keys().map(stuck_json).collect_vec(),
+        "stuckSteps": explored.stuck.values().map(steps_json).collect_vec(),
         "races": explored.races.iter().map(race_json).collect_vec(),
         "warnings": explored.warnings.iter().map(|(at, what)| json!({ "at": at, "what": what })).collect_vec(),
-        "stopped": explored.stop,
+        "stopped": explored.stop, "except": explored.unseen,
         "states": explored.states, "runs": explored.runs, "words": explored.words,
     })
 }
@@ -491,13 +518,16 @@ fn ran_text(name: &str, ran: &RandomRuns, seed: u64) -> String {
     if let Some(why) = &ran.stop {
         let _ = writeln!(out, "not complete: {why}");
     }
+    if !ran.unseen.is_empty() {
+        let _ = writeln!(out, "unseen: what {} read and write", unseen(&ran.unseen));
+    }
     out
 }
 
 fn ran_json(name: &str, ran: &RandomRuns) -> serde_json::Value {
     let with = |(count, seed): &(u64, u64), key: &str, what: serde_json::Value| json!({ "runs": count, "seed": seed, key: what });
     json!({
-        "program": name, "runs": ran.runs, "discarded": ran.discarded, "stopped": ran.stop,
+        "program": name, "runs": ran.runs, "discarded": ran.discarded, "stopped": ran.stop, "except": ran.unseen,
         "outcomes": ran.outcomes.iter().map(|(o, seen)| with(seen, "values", outcome_json(o))).collect_vec(),
         "failures": ran.failures.iter().map(|(f, n, seed)| with(&(*n, *seed), "failure", failure_json(f))).collect_vec(),
         "stuck": ran.stuck.iter().map(|(s, seen)| with(seen, "threads", stuck_json(s))).collect_vec(),

@@ -1,0 +1,577 @@
+/* Threads, locks, and how threads end. Locks, barriers and the like are words of the model: a thread that waits for one reads it again.
+ * The functions have the names of libc, so that libstdc++ and other libraries use them, too.
+ */
+#define _GNU_SOURCE
+#include "mowgli.h"
+#include "runtime.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The threads that run when the threads begin. `main` is the first one if it takes part. */
+static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
+int mw_thread_count;
+/* The number of this thread as the program knows it, and how many it has started. */
+static uint64_t self;
+static int created;
+static int my_node;
+int mw_node(void) { return my_node; }
+void mw_main_takes_part(int node)
+{
+	threads[0].node = node;
+	mw_thread_count = 1;
+}
+void mw_threads_lines(void)
+{
+	for (int t = 0; t < mw_thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, GLOBAL(threads[t].fn));
+}
+/* What this thread holds: the lock, and how often. */
+enum { HELD = 64 };
+static struct { const void *lock; int64_t times; } held[HELD];
+static size_t held_count;
+void mw_threads_state(void)
+{
+	mw_state(held, held_count * sizeof *held);
+	mw_state(&created, sizeof created);
+}
+
+/* Starting and joining. The explorer knows a thread that another one starts by the number of its starter and how many that had started. */
+static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
+{
+	if (mw_thread == EPILOGUE) mw_main_must_take_part("a thread is started after others were joined");
+	if (mw_thread < 0 && mw_main) mw_ready();
+	if (mw_thread >= 0) {
+		if (created == THREADS) mw_end('x', "a thread starts more than %d others", THREADS);
+		mw_flush();
+		*id = (self << 8) + (uint64_t)++created;
+		mw_call("spawn %d %lu %ld", created, (unsigned long)(uintptr_t)fn, (long)(intptr_t)arg);
+		return;
+	}
+	if (mw_thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
+	threads[mw_thread_count].fn = fn;
+	threads[mw_thread_count].arg = arg;
+	threads[mw_thread_count++].node = node;
+	*id = (uint64_t)mw_thread_count;
+}
+ENTRY(mowgli_node);
+void mw_mowgli_node(int node, void *(*fn)(void *), void *arg)
+{
+	uint64_t id;
+	if (node < 1 || node > NODES) mw_end('m', "mowgli_node: node %d; nodes are 1 to %d", node, NODES);
+	if (mw_thread >= 0 && mw_thread != EPILOGUE) mw_end('x', "mowgli_node in a thread; let `main` start the threads of nodes");
+	start(node, fn, arg, &id);
+}
+static int64_t joined(uint64_t id)
+{
+	mw_flush();
+	if (mw_thread == EPILOGUE) return 0;
+	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
+	return mw_ask("result %lu", (unsigned long)id);
+}
+#define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
+HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
+	(void)attr;
+	uint64_t own;
+	mw_window_begins();
+	start(1, fn, arg, &own);
+	mw_put(id, &own, sizeof own);
+	return 0;)
+HOOK(int, pthread_join, (pthread_t id, void **result),
+	if (mw_thread < 0) {
+		if (result) mw_main_must_take_part("pthread_join asks for a result");
+		mw_serve();
+	}
+	void *own = (void *)(intptr_t)joined(id);
+	if (result) mw_put(result, &own, sizeof own);
+	return 0;)
+HOOK(int, pthread_detach, (pthread_t id), (void)id; return 0;)
+HOOK(pthread_t, pthread_self, (void), return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self;)
+HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
+HOOK(void, mowgli_join, (void),
+	if (mw_thread < 0) mw_serve();
+	mw_flush();
+	for (int t = 1; mw_is_main() && t < mw_thread_count; t++) joined((uint64_t)t + 1);)
+HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
+HOOK(int, thrd_join, (thrd_t id, int *result),
+	if (mw_thread < 0) {
+		if (result) mw_main_must_take_part("thrd_join asks for a result");
+		mw_serve();
+	}
+	int own = (int)joined(id);
+	if (result) mw_put(result, &own, sizeof own);
+	return thrd_success;)
+HOOK(int, thrd_detach, (thrd_t id), (void)id; return thrd_success;)
+HOOK(thrd_t, thrd_current, (void), return mw_pthread_self();)
+HOOK(int, thrd_equal, (thrd_t a, thrd_t b), return a == b;)
+
+/* Words of threads: natively in `main` alone, else by the model. */
+static int is_alone(void) { return mw_thread < 0 || mw_thread == EPILOGUE; }
+static int64_t word(const void *at) { return is_alone() ? *(const int *)at : mw_ask("read %lu 4", GLOBAL(at)); }
+static void set_word(void *at, int64_t v)
+{
+	if (is_alone()) { *(int *)at = (int)v; return; }
+	mw_needs(at);
+	mw_call("write %lu 4 %ld", GLOBAL(at), (long)v);
+	mw_call("fence");
+}
+static int64_t compare_word(void *at, int64_t old, int64_t new)
+{
+	if (!is_alone()) return mw_ask("cas %lu 4 %ld %ld", GLOBAL(at), (long)old, (long)new);
+	int was = *(int *)at;
+	if (was == old) *(int *)at = (int)new;
+	return was;
+}
+static int64_t add_word(void *at, int64_t v)
+{
+	if (!is_alone()) return mw_ask("faa %lu 4 %ld", GLOBAL(at), (long)v);
+	int was = *(int *)at;
+	*(int *)at = was + (int)v;
+	return was;
+}
+/* Begins a call about an object. One thread that waits alone in `main` would wait for ever, so `main` takes part then. */
+static void about(void *at)
+{
+	if (mw_thread < 0) { mw_window(at, 4, 1); return; }
+	mw_flush();
+	if (mw_thread == EPILOGUE) return;
+	mw_heap_touch((uintptr_t)at, 4, "uses");
+	mw_needs(at);
+}
+/* A wait in `main` alone never ends. */
+static void waits_alone(const char *call)
+{
+	if (mw_thread < 0) mw_main_must_take_part(call);
+	if (mw_thread == EPILOGUE) mw_end('f', "%s waits for ever: all threads have ended", call);
+}
+static size_t held_at(const void *lock)
+{
+	size_t i = 0;
+	while (i < held_count && held[i].lock != lock) i++;
+	return i;
+}
+static void holds(const void *lock, int64_t times)
+{
+	size_t i = held_at(lock);
+	if (i == held_count) {
+		if (held_count == HELD) mw_end('x', "a thread holds more than %d locks", HELD);
+		held[held_count].lock = lock;
+		held[held_count++].times = 0;
+	}
+	held[i].times += times;
+	if (!held[i].times) held[i] = held[--held_count];
+}
+/* Of a mutex the first word is who holds it, and DESTROYED behind the end of its life. */
+enum { DESTROYED = -77 };
+static int kind_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
+static int64_t owner(void) { return is_alone() ? 1 : (int64_t)(mw_thread + 1); }
+static int lock(pthread_mutex_t *m, const char *call, int tries)
+{
+	about(m);
+	if (held_at(m) < held_count) {
+		if (kind_of(m) == PTHREAD_MUTEX_RECURSIVE) { holds(m, 1); return 0; }
+		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
+	}
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = compare_word(m, 0, owner())); mw_forget(mark)) {
+		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+		if (tries) return EBUSY;
+		if (is_alone()) waits_alone(call);
+	}
+	holds(m, 1);
+	return 0;
+}
+static int unlock(pthread_mutex_t *m, const char *call)
+{
+	about(m);
+	size_t i = held_at(m);
+	if (i == held_count) {
+		int64_t was = word(m);
+		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EPERM;
+		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+		if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
+		mw_end('f', "%s of a mutex that nobody has locked", call);
+	}
+	int is_last = held[i].times == 1;
+	holds(m, -1);
+	if (is_last) set_word(m, 0);
+	return 0;
+}
+static int destroy(void *m, const char *call)
+{
+	about(m);
+	int64_t was = compare_word(m, 0, DESTROYED);
+	if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+	if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
+	return 0;
+}
+HOOK(int, pthread_mutex_init, (pthread_mutex_t *m, const pthread_mutexattr_t *attr),
+	pthread_mutex_t own;
+	memset(&own, 0, sizeof own);
+	own.__data.__kind = attr ? *(const int *)attr & 3 : 0;
+	about(m);
+	mw_put((char *)m + 4, (char *)&own + 4, sizeof own - 4);
+	set_word(m, 0);
+	return 0;)
+HOOK(int, pthread_mutex_destroy, (pthread_mutex_t *m), return destroy(m, "pthread_mutex_destroy");)
+HOOK(int, pthread_mutex_lock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_lock", 0);)
+HOOK(int, pthread_mutex_trylock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_trylock", 1);)
+HOOK(int, pthread_mutex_unlock, (pthread_mutex_t *m), return unlock(m, "pthread_mutex_unlock");)
+HOOK(int, mtx_init, (mtx_t *m, int kind), return mw_pthread_mutex_init((pthread_mutex_t *)m, kind & mtx_recursive ? &(pthread_mutexattr_t){ .__align = 1 } : NULL);)
+HOOK(void, mtx_destroy, (mtx_t *m), destroy(m, "mtx_destroy");)
+HOOK(int, mtx_lock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_lock", 0);)
+HOOK(int, mtx_trylock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_trylock", 1) ? thrd_busy : thrd_success;)
+HOOK(int, mtx_unlock, (mtx_t *m), return unlock((pthread_mutex_t *)m, "mtx_unlock");)
+
+/* A time that is over at any moment is a choice. */
+static int is_over(void) { return mw_ask("choose") != 0; }
+/* A waiter sleeps until the count of signals changes. Who sleeps may wake for any signal, which POSIX allows. */
+static int wakes(void *c, const char *call)
+{
+	about(c);
+	add_word(c, 1);
+	return 0;
+}
+static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
+{
+	about(c);
+	if (is_alone()) waits_alone(call);
+	int64_t before = word(c);
+	unlock(m, call);
+	int is_late = has_end && is_over();
+	for (size_t mark = mw_learned(); !is_late && word(c) == before; mw_forget(mark)) {}
+	lock(m, call, 0);
+	return is_late ? ETIMEDOUT : 0;
+}
+HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; about(c); set_word(c, 0); return 0;)
+HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), (void)c; return 0;)
+HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_cond_signal");)
+HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
+HOOK(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), return sleeps(c, m, "pthread_cond_wait", 0);)
+HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t),
+	(void)t; return sleeps(c, m, "pthread_cond_timedwait", 1);)
+HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
+	(void)clock; (void)t; return sleeps(c, m, "pthread_cond_clockwait", 1);)
+HOOK(int, cnd_init, (cnd_t *c), about(c); set_word(c, 0); return thrd_success;)
+HOOK(void, cnd_destroy, (cnd_t *c), (void)c;)
+HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
+HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
+HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
+
+/* A lock for readers and writers: the number of readers, or -1. */
+static int read_lock(void *l, const char *call, int tries)
+{
+	about(l);
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = word(l)) < 0 || compare_word(l, was, was + 1) != was; mw_forget(mark)) {
+		if (was < 0 && tries) return EBUSY;
+		if (was < 0 && is_alone()) waits_alone(call);
+	}
+	holds(l, 1);
+	return 0;
+}
+static int write_lock(void *l, const char *call, int tries)
+{
+	about(l);
+	for (size_t mark = mw_learned(); compare_word(l, 0, -1); mw_forget(mark)) {
+		if (tries) return EBUSY;
+		if (is_alone()) waits_alone(call);
+	}
+	holds(l, -1);
+	return 0;
+}
+HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (void)a; about(l); set_word(l, 0); return 0;)
+HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), (void)l; return 0;)
+HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_rdlock", 0);)
+HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", 1);)
+HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_wrlock", 0);)
+HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", 1);)
+HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
+	about(l);
+	size_t i = held_at(l);
+	if (i == held_count) mw_end('f', "pthread_rwlock_unlock of a lock that this thread does not hold");
+	int writes = held[i].times < 0;
+	holds(l, writes ? 1 : -1);
+	if (writes) set_word(l, 0); else add_word(l, -1);
+	return 0;)
+HOOK(int, pthread_spin_init, (pthread_spinlock_t *l, int shared), (void)shared; about((void *)l); set_word((void *)l, 0); return 0;)
+HOOK(int, pthread_spin_destroy, (pthread_spinlock_t *l), (void)l; return 0;)
+HOOK(int, pthread_spin_lock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_lock", 0);)
+HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", 1);)
+HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
+	about((void *)l);
+	if (held_at((void *)l) < held_count) holds((void *)l, 1);
+	set_word((void *)l, 0);
+	return 0;)
+
+/* A barrier: how many meet, how many have come, and the number of meetings. */
+HOOK(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n),
+	(void)a;
+	about(b);
+	int *words = (int *)b;
+	mw_put(words, &n, sizeof n);
+	for (int k = 1; k < 3; k++) { about(words + k); set_word(words + k, 0); }
+	return n ? 0 : EINVAL;)
+HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b), (void)b; return 0;)
+HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
+	int *words = (int *)b;
+	for (int k = 1; k < 3; k++) about(words + k);
+	if (mw_thread >= 0) mw_load(words, sizeof *words);
+	int n = *words;
+	int64_t meeting = word(words + 2);
+	if (add_word(words + 1, 1) + 1 == n) {
+		set_word(words + 1, 0);
+		add_word(words + 2, 1);
+		return PTHREAD_BARRIER_SERIAL_THREAD;
+	}
+	if (is_alone()) waits_alone("pthread_barrier_wait");
+	for (size_t mark = mw_learned(); word(words + 2) == meeting; mw_forget(mark)) {}
+	return 0;)
+
+/* A semaphore is its count. */
+static int take(sem_t *s, const char *call, int tries, int has_end)
+{
+	about(s);
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = word(s)) <= 0 || compare_word(s, was, was - 1) != was; mw_forget(mark)) {
+		if (was > 0) continue;
+		if (tries) { errno = EAGAIN; return -1; }
+		if (is_alone()) waits_alone(call);
+		if (has_end && is_over()) { errno = ETIMEDOUT; return -1; }
+	}
+	return 0;
+}
+HOOK(int, sem_init, (sem_t *s, int shared, unsigned n), (void)shared; about(s); set_word(s, n); return 0;)
+HOOK(int, sem_destroy, (sem_t *s), (void)s; return 0;)
+HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
+HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
+HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), (void)t; return take(s, "sem_timedwait", 0, 1);)
+HOOK(int, sem_post, (sem_t *s), about(s); add_word(s, 1); return 0;)
+HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)word(s); mw_put(v, &own, sizeof own); return 0;)
+
+/* Once: 0 before, 1 while somebody is at it, 2 behind. */
+enum { AT_IT = 1, DONE = 2 };
+static int nothing(void *fn, void *none)
+{
+	(void)none;
+	((void (*)(void))fn)();
+	return 0;
+}
+static void once(int *o, void (*fn)(void), const char *call)
+{
+	about(o);
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = compare_word(o, 0, AT_IT)) == AT_IT; mw_forget(mark)) if (is_alone()) waits_alone(call);
+	if (was) return;
+	mw_call_program(nothing, (void *)fn, NULL);
+	set_word(o, DONE);
+}
+HOOK(int, pthread_once, (pthread_once_t *o, void (*fn)(void)), once((int *)o, fn, "pthread_once"); return 0;)
+HOOK(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "call_once");)
+/* A variable of a function in C++: its first byte says that it has a value, and the fifth to eighth who gives it one. */
+HOOK(int, __cxa_guard_acquire, (char *g),
+	about(g + 4);
+	for (size_t mark = mw_learned(); compare_word(g + 4, 0, AT_IT); mw_forget(mark)) if (is_alone()) waits_alone("the start of a static variable");
+	if (mw_thread >= 0) mw_load(g, 1);
+	if (!*g) return 1;
+	set_word(g + 4, 0);
+	return 0;)
+HOOK(void, __cxa_guard_release, (char *g), char one = 1; about(g + 4); mw_put(g, &one, 1); set_word(g + 4, 0);)
+HOOK(void, __cxa_guard_abort, (char *g), about(g + 4); set_word(g + 4, 0);)
+
+/* Values of a thread. */
+enum { KEYS = 64 };
+static struct { int is_used; void (*destroy)(void *); } keys[KEYS];
+static __thread void *of_keys[KEYS];
+static int new_key(unsigned *k, void (*destroy)(void *))
+{
+	if (mw_thread >= 0) mw_end('x', "a key for values of threads is made in a thread");
+	for (*k = 0; *k < KEYS; ++*k) if (!keys[*k].is_used) { keys[*k].is_used = 1; keys[*k].destroy = destroy; return 0; }
+	return EAGAIN;
+}
+HOOK(int, pthread_key_create, (pthread_key_t *k, void (*destroy)(void *)), return new_key(k, destroy);)
+HOOK(int, pthread_key_delete, (pthread_key_t k), if (k < KEYS && mw_thread < 0) keys[k].is_used = 0; return 0;)
+HOOK(int, pthread_setspecific, (pthread_key_t k, const void *v), if (k >= KEYS) return EINVAL; mw_put(&of_keys[k], &v, sizeof v); return 0;)
+HOOK(void *, pthread_getspecific, (pthread_key_t k), return k < KEYS ? of_keys[k] : NULL;)
+HOOK(int, tss_create, (tss_t *k, tss_dtor_t destroy), return new_key(k, destroy) ? thrd_error : thrd_success;)
+HOOK(void, tss_delete, (tss_t k), if (k < KEYS && mw_thread < 0) keys[k].is_used = 0;)
+HOOK(int, tss_set, (tss_t k, void *v), return mw_pthread_setspecific(k, v) ? thrd_error : thrd_success;)
+HOOK(void *, tss_get, (tss_t k), return k < KEYS ? of_keys[k] : NULL;)
+
+/* Waiting for time: a thread may wait for as short or as long as it likes. */
+static int yields(void)
+{
+	if (mw_thread >= 0) mw_flush();
+	return 0;
+}
+HOOK(int, __mowgli_sched_yield, (void), return yields();)
+HOOK(void, __mowgli_thrd_yield, (void), yields();)
+HOOK(int, __mowgli_usleep, (unsigned n), (void)n; return yields();)
+HOOK(unsigned, __mowgli_sleep, (unsigned n), (void)n; return (unsigned)yields();)
+HOOK(int, __mowgli_nanosleep, (const void *a, void *b), (void)a; (void)b; return yields();)
+HOOK(int, __mowgli_thrd_sleep, (const void *a, void *b), (void)a; (void)b; return yields();)
+HOOK(int, __mowgli_clock_nanosleep, (int c, int f, const void *a, void *b), (void)c; (void)f; (void)a; (void)b; return yields();)
+/* Time stands still in threads: a run that depends on it would be another one each time. */
+static int stands(const char *call, void *to, size_t n)
+{
+	mw_flush();
+	mw_warn("%s: time stands still", call);
+	char none[32] = { 0 };
+	if (to) mw_store(to, none, n, 1);
+	return 0;
+}
+HOOK(int, __mowgli_clock_gettime, (clockid_t c, struct timespec *to),
+	return mw_thread < 0 ? clock_gettime(c, to) : stands("clock_gettime", to, sizeof *to);)
+HOOK(int, __mowgli_timespec_get, (struct timespec *to, int base),
+	return mw_thread < 0 ? timespec_get(to, base) : base + stands("timespec_get", to, sizeof *to);)
+HOOK(int, __mowgli_gettimeofday, (void *to, void *zone),
+	(void)zone;
+	if (mw_thread >= 0) return stands("gettimeofday", to, 16);
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	long both[2] = { now.tv_sec, now.tv_nsec / 1000 };
+	memcpy(to, both, sizeof both);
+	return 0;)
+HOOK(time_t, __mowgli_time, (time_t *to), return mw_thread < 0 ? time(to) : stands("time", to, sizeof *to);)
+HOOK(clock_t, __mowgli_clock, (void), return mw_thread < 0 ? clock() : stands("clock", NULL, 0);)
+
+/* How a thread ends otherwise. */
+static int destroys(void *fn, void *v)
+{
+	((void (*)(void *))fn)(v);
+	return 0;
+}
+__attribute__((noreturn)) static void ends(void *result)
+{
+	for (int k = 0; k < KEYS; k++) {
+		void *v = of_keys[k], *none = NULL;
+		if (!v || !keys[k].destroy) continue;
+		mw_put(&of_keys[k], &none, sizeof none);
+		mw_call_program(destroys, (void *)keys[k].destroy, v);
+	}
+	mw_flush();
+	mw_enters_nowhere();
+	mw_learn("end", 3);
+	mw_call("ended %ld", (long)(intptr_t)result);
+	mw_ended("");
+}
+HOOK(void, pthread_exit, (void *result),
+	if (mw_thread < 0) mw_ready();
+	if (mw_thread < 0) mw_serve();
+	mw_flush();
+	ends(result);)
+HOOK(void, thrd_exit, (int result), mw_pthread_exit((void *)(intptr_t)result);)
+HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function),
+	mw_ready();
+	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
+	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
+HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
+static void exits(int code, const char *call)
+{
+	mw_ready();
+	if (mw_thread < 0) { mw_serve(); exit(code); }
+	mw_flush();
+	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) mw_ended("");
+	mw_end('f', "%s(%d) is called", call, code);
+}
+HOOK(void, __mowgli_exit, (int code), exits(code, "exit");)
+HOOK(void, __mowgli__exit, (int code), exits(code, "_exit");)
+HOOK(void, __mowgli__Exit, (int code), exits(code, "_Exit");)
+HOOK(void, __mowgli_quick_exit, (int code), exits(code, "quick_exit");)
+
+/* What nobody may do: it starts, stops or waits for threads in ways that are not part of the model. */
+#define REFUSES(name) \
+	ENTRY(name); \
+	void mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
+REFUSES(GOMP_parallel) REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
+REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_mutex_timedlock)
+REFUSES(mtx_timedlock) REFUSES(cnd_timedwait) REFUSES(sem_open) REFUSES(pthread_rwlock_timedrdlock)
+REFUSES(pthread_rwlock_timedwrlock)
+/* What threads may not do: chance, signals and other processes are not part of the model. */
+#define LACKS(name) \
+	ENTRY(__mowgli_##name); \
+	long mw___mowgli_##name(void) \
+	{ \
+		if (mw_thread >= 0) { mw_flush(); mw_end('x', #name " in a thread is not supported: it depends on chance"); } \
+		return ((long (*)(void))dlsym(RTLD_NEXT, #name))(); \
+	}
+LACKS(rand) LACKS(random) LACKS(lrand48) LACKS(mrand48)
+#define LACKS_IN_THREADS(name) \
+	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\ncmpl $0, mw_thread(%rip)\njl " #name "\njmp mw_refused_" #name "\n"); \
+	ENTRY(mw_refused_##name); \
+	void mw_mw_refused_##name(void) { mw_flush(); mw_end('x', #name " in a thread is not supported"); }
+LACKS_IN_THREADS(drand48) LACKS_IN_THREADS(rand_r) LACKS_IN_THREADS(getrandom) LACKS_IN_THREADS(fork) LACKS_IN_THREADS(vfork)
+LACKS_IN_THREADS(system) LACKS_IN_THREADS(popen) LACKS_IN_THREADS(execl) LACKS_IN_THREADS(execlp) LACKS_IN_THREADS(execv)
+LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS_IN_THREADS(sigaction) LACKS_IN_THREADS(raise)
+LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
+LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(syscall) LACKS_IN_THREADS(pthread_sigmask)
+
+/* Running a thread: on a stack of its own, with variables of its own, so that their addresses are different in each thread. */
+enum { STACK = 8 << 20 };
+static char *stacks;
+void mw_threads_begin(void)
+{
+	stacks = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
+}
+int mw_is_on_stack(uintptr_t at)
+{
+	if (mw_thread == EPILOGUE) return 0;
+	if (mw_is_main()) return at < mw_base && at + STACK > mw_base;
+	return at < mw_base && stacks && at - (uintptr_t)stacks - (size_t)mw_thread * STACK < STACK;
+}
+/* The frames above this one belong to the thread; those below depend on the request, and are no part of its state. So do the
+ * registers that a call preserves. */
+__attribute__((noinline)) static void *run(void *fn, void *arg)
+{
+	__asm__ volatile("pushq %%rbp\npushq %%rbp\nmovq %%rsp, mw_base(%%rip)\nxorl %%ebp, %%ebp\nxorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\ncall *%%rax\npopq %%rbp\npopq %%rbp"
+		: "+a"(fn), "+D"(arg) : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+	return fn;
+}
+static int number;
+static void *begins(void *none)
+{
+	(void)none;
+	void *fn = NULL, *arg = NULL;
+	mw_thread = number;
+	mw_nested = 0;
+	mw_catches();
+	if (mw_thread < mw_thread_count) {
+		fn = (void *)threads[mw_thread].fn;
+		arg = threads[mw_thread].arg;
+	} else {
+		mw_enters_nowhere();
+		for (size_t mark = mw_learned(); !(fn = (void *)(uintptr_t)mw_ask("started")); mw_forget(mark)) {}
+		arg = (void *)(intptr_t)mw_ask("argument");
+	}
+	ends(run(fn, arg));
+}
+void mw_runs(int thread, uint64_t id, int node)
+{
+	self = id;
+	my_node = node;
+	number = thread;
+	if (thread == EPILOGUE || (mw_main && !thread)) {
+		mw_thread = thread;
+		mw_catches();
+		return;
+	}
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+	int (*join)(pthread_t, void **) = (int (*)(pthread_t, void **))dlsym(RTLD_NEXT, "pthread_join");
+	pthread_attr_t attr;
+	pthread_t own;
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stacks + (size_t)thread * STACK, STACK);
+	if (create(&own, &attr, begins, NULL)) mw_end('x', "a thread cannot be started");
+	join(own, NULL);
+	_exit(0);
+}

@@ -1,0 +1,321 @@
+//! Probes in the assembly of a program, for accesses to memory that the hooks of the compiler do not see.
+//!
+//! **Computes**: the assembly with a call before each instruction that reads or writes memory other than its own frame. The call says
+//! which bytes the instruction uses, and how. The runtime skips what a hook has just reported.
+//!
+//! **Invariant**: a probe keeps all registers and flags, so the instruction does the same with it as without it.
+//!
+//! **Example**: the hooks of `f(b)` for a structure b of 16 bytes report nothing, because the compiler instruments assignments only.
+//! The copy is `movq b(%rip), %rdi` and `movq b+8(%rip), %rsi`. Each gets a probe that reads 8 bytes.
+//!
+//! **Correct because**: gcc and clang print the assembly of AT&T, in which the last operand is the destination and the suffix is the
+//! size. An instruction of a form that is not known reports its text, so that the verdict names it. Tests in `mowgli/tests/explored.rs`
+//! compare programs that pass, return and copy structures with litmus tests.
+//!
+//! **Cost**: a pass over the text; a probe takes some ten nanoseconds when the program runs.
+
+use std::fmt::Write as _;
+
+/// A use of memory by an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use<'t> {
+    /// The operand, its size in bytes, and whether it is read and written.
+    Operand(&'t str, u32, bool, bool),
+    /// A copy or a fill of memory whose addresses are in registers: the bytes of an element, and whether it is repeated.
+    Copy(u32, bool),
+    Fill(u32, bool),
+    Fence,
+    /// Something that is not known.
+    Unknown,
+}
+
+/// Bits of the number that a probe passes beside the size; `runtime/hooks.c` has them, too.
+const READS: u32 = 1 << 8;
+const WRITES: u32 = 1 << 9;
+const COPIES: u32 = 1 << 10;
+const FILLS: u32 = 1 << 11;
+const REPEATS: u32 = 1 << 12;
+
+/// Returns assembly with probes.
+pub(crate) fn probed(assembly: &str) -> String {
+    let mut out = String::with_capacity(2 * assembly.len());
+    let (mut is_inline, mut prefixes, mut strings) = (false, String::new(), 0);
+    for line in assembly.lines() {
+        is_inline = match line.trim() {
+            "#APP" => true,
+            "#NO_APP" => false,
+            _ => is_inline,
+        };
+        // One line of inline assembly may have several instructions.
+        let statements: Vec<&str> = if is_inline { line.split(';').collect() } else { vec![line] };
+        for statement in statements {
+            let (mut label, mut code) = ("", statement);
+            if is_inline
+                && let Some((name, rest)) = statement.split_once(':')
+                && name.trim().chars().all(|c| c.is_ascii_alphanumeric() || "._$".contains(c))
+            {
+                (label, code) = (&statement[..name.len() + 1], rest);
+            }
+            let (prefix, instruction) = prefixed(code);
+            if !prefix.is_empty() && instruction.is_empty() {
+                // In `lock; addl $0, 0(%rsp)` the prefix is a statement of its own. It stays beside its instruction.
+                let _ = writeln!(out, "{label}");
+                prefixes += prefix;
+                prefixes.push(' ');
+                continue;
+            }
+            let whole = format!("{prefixes}{prefix}");
+            for used in uses(instruction, whole.contains("rep"), whole.contains("lock")) {
+                let _ = writeln!(out, "{label}");
+                label = "";
+                probe(&mut out, used, &format!("{prefixes}{}", code.trim()), &mut strings);
+            }
+            let _ = writeln!(out, "{label}{prefixes}{code}");
+            prefixes.clear();
+        }
+    }
+    out
+}
+
+/// Divides an instruction into its prefixes and the rest; empty if the text is none.
+fn prefixed(text: &str) -> (&str, &str) {
+    let text = text.split(" #").next().unwrap_or(text).trim();
+    if text.starts_with(['.', '#', '/']) || text.ends_with(':') {
+        return ("", "");
+    }
+    let mut rest = text;
+    while let Some(word) = rest.split_whitespace().next()
+        && ["lock", "rep", "repz", "repe", "repnz", "repne", "notrack", "data16"].contains(&word)
+    {
+        rest = rest[word.len()..].trim_start();
+    }
+    (&text[..text.len() - rest.len()], rest)
+}
+
+fn probe(out: &mut String, used: Use<'_>, text: &str, strings: &mut usize) {
+    let call = |out: &mut String, address: &str, code: u32| {
+        let _ = writeln!(
+            out,
+            "\tpushq %rdi\n{address}\tpushq %rsi\n\tmovl ${code}, %esi\n\tcall __mowgli_probe\n\tpopq %rsi\n\tpopq %rdi"
+        );
+    };
+    match used {
+        Use::Operand(operand, size, reads, writes) => {
+            let code = size | if reads { READS } else { 0 } | if writes { WRITES } else { 0 };
+            call(out, &format!("\tleaq {operand}, %rdi\n"), code);
+        }
+        Use::Copy(size, repeats) => call(out, "", size | COPIES | if repeats { REPEATS } else { 0 }),
+        Use::Fill(size, repeats) => call(out, "", size | FILLS | if repeats { REPEATS } else { 0 }),
+        Use::Fence => out.push_str("\tcall __mowgli_mfence\n"),
+        Use::Unknown => {
+            *strings += 1;
+            let shown: String =
+                text.chars().map(|c| if c.is_ascii_graphic() && c != '"' && c != '\\' { c } else { ' ' }).collect();
+            let _ = writeln!(
+                out,
+                "\t.pushsection .rodata\n.Lmowgli{strings}:\t.string \"the instruction {shown}\"\n\t.popsection\n\tpushq %rdi\n\
+                 \tleaq .Lmowgli{strings}(%rip), %rdi\n\tcall __mowgli_unseen\n\tpopq %rdi"
+            );
+        }
+    }
+}
+
+/// Divides operands at the commas outside of parentheses.
+fn operands(text: &str) -> Vec<&str> {
+    let (mut all, mut depth, mut from) = (Vec::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                all.push(text[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text[from..].trim().is_empty() {
+        all.push(text[from..].trim());
+    }
+    all
+}
+
+/// True if an operand is memory that others can know: no constant, no part of the own frame, and no word of a thread alone.
+fn is_shared(operand: &str) -> bool {
+    let is_constant = operand.starts_with(['$', '%', '*', '.']) || operand.contains("@GOT") || operand.contains("@PLT");
+    let base = operand.split_once('(').map(|(_, inner)| inner.split([',', ')']).next().unwrap_or_default().trim());
+    !is_constant && !operand.contains("%fs:") && !matches!(base, Some("%rsp" | "%rbp"))
+}
+
+/// True if an instruction that accesses memory does nothing with its content.
+fn ignores_memory(name: &str) -> bool {
+    name.starts_with("lea") || name.starts_with("prefetch") || name.starts_with("nop") || name.starts_with("clflush")
+}
+
+fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>> {
+    let (name, rest) = instruction.split_once(char::is_whitespace).unwrap_or((instruction, ""));
+    let all = operands(rest);
+    let size_of_string = |base: &str| name.strip_prefix(base).and_then(suffix);
+    if name == "mfence" {
+        return vec![Use::Fence];
+    }
+    if all.iter().all(|o| o.contains("(%rsi)") || o.contains("(%rdi)"))
+        && let Some(size) = size_of_string("movs")
+    {
+        return vec![Use::Copy(size, repeats)];
+    }
+    if let Some(size) = size_of_string("stos") {
+        return vec![Use::Fill(size, repeats)];
+    }
+    if repeats || ["cmps", "scas", "lods"].iter().any(|base| size_of_string(base).is_some() && rest.is_empty()) {
+        return if name.is_empty() || name.starts_with("ret") || name.starts_with("nop") {
+            vec![]
+        } else {
+            vec![Use::Unknown]
+        };
+    }
+    let jumps = name.starts_with('j') || name.starts_with("call");
+    if jumps {
+        let target = all.first().and_then(|o| o.strip_prefix('*')).filter(|o| !o.starts_with('%') && is_shared(o));
+        return target.map(|o| Use::Operand(o, 8, true, false)).into_iter().collect();
+    }
+    let is_memory = |o: &&&str| o.contains('(') || !o.starts_with(['$', '%', '*']);
+    let Some(operand) = all.iter().find(is_memory).copied().filter(|_| !ignores_memory(name)) else { return vec![] };
+    if is_locked || name.starts_with("xchg") {
+        // A locked instruction on the own frame is a fence.
+        return vec![if operand.contains("(%rsp") { Use::Fence } else { Use::Unknown }];
+    }
+    if !is_shared(operand) {
+        return vec![];
+    }
+    let is_last = all.last() == Some(&operand);
+    let (reads, writes) = directions(name, is_last, all.len());
+    match size(name, &all) {
+        Some(size) => vec![Use::Operand(operand, size, reads, writes)],
+        None => vec![Use::Unknown],
+    }
+}
+
+/// Returns whether an instruction reads and writes its operand in memory.
+fn directions(name: &str, is_last: bool, count: usize) -> (bool, bool) {
+    let begins = |all: &[&str]| all.iter().any(|base| name.starts_with(base));
+    let only_reads = [
+        "cmp", "test", "bt", "ucomi", "comi", "vucomi", "vcomi", "push", "mul", "div", "idiv", "fld", "fild", "fadd",
+        "fsub", "fmul", "fdiv", "fcom", "fucom", "ptest", "ldmxcsr",
+    ];
+    let only_writes = ["mov", "vmov", "set", "fst", "fist", "fnst", "pop", "stmxcsr", "vextract", "pextr"];
+    let is_only_read = begins(&only_reads) && !begins(&["bts", "btr", "btc"]);
+    match () {
+        () if !is_last || is_only_read || name.starts_with("imul") && count == 1 => (true, false),
+        () if begins(&only_writes) && !begins(&["popcnt"]) => (false, true),
+        () => (true, true),
+    }
+}
+
+/// Returns the size that a suffix names.
+fn suffix(text: &str) -> Option<u32> {
+    match text {
+        "b" => Some(1),
+        "w" => Some(2),
+        "l" => Some(4),
+        "q" => Some(8),
+        _ => None,
+    }
+}
+
+/// Returns the number of bytes of memory that an instruction uses.
+fn size(name: &str, all: &[&str]) -> Option<u32> {
+    let has = |register: &str| all.iter().any(|o| o.starts_with(register));
+    let plain = name.strip_prefix('v').unwrap_or(name);
+    if has("%xmm") || has("%ymm") {
+        let four =
+            ["movss", "movd", "addss", "subss", "mulss", "divss", "sqrtss", "ucomiss", "comiss", "minss", "maxss"];
+        let eight = [
+            "movq", "movsd", "movlp", "movhp", "addsd", "subsd", "mulsd", "divsd", "sqrtsd", "ucomisd", "comisd",
+            "minsd", "maxsd", "cvtps2pd", "cvtdq2pd", "cvtsd2", "cvttsd2", "movddup",
+        ];
+        let is = |all: &[&str]| all.iter().any(|base| plain.starts_with(base));
+        return match plain {
+            name if name.starts_with("cvtsi2") => suffix(&name[name.len() - 1..]),
+            name if name.starts_with("cvtss2") || name.starts_with("cvttss2") => Some(4),
+            _ if is(&eight) => Some(8),
+            _ if is(&four) => Some(4),
+            name if name.starts_with("pextr") || name.starts_with("pinsr") => suffix(&name[name.len() - 1..]),
+            _ if has("%ymm") => Some(32),
+            _ => Some(16),
+        };
+    }
+    if let Some(rest) = name.strip_prefix('f') {
+        let is_integer = rest.starts_with('i');
+        return match (is_integer, rest.chars().last()?) {
+            _ if rest.ends_with("cw") || rest.ends_with("sw") => Some(2),
+            (false, 's') | (true, 'l') => Some(4),
+            (false, 'l') | (true, 'q') => Some(8),
+            (true, 's') => Some(2),
+            (false, 't') => Some(10),
+            _ => None,
+        };
+    }
+    if name.starts_with("set") {
+        return Some(1);
+    }
+    if let Some(rest) = name.strip_prefix("movz").or_else(|| name.strip_prefix("movs"))
+        && rest.len() == 2
+    {
+        return suffix(&rest[..1]);
+    }
+    let last = &name[name.len().checked_sub(1)?..];
+    suffix(last).or_else(|| {
+        let register = all.iter().find_map(|o| o.strip_prefix('%'))?;
+        Some(match register {
+            r if r.starts_with('r') && !r.ends_with(['d', 'w', 'b']) => 8,
+            r if r.starts_with('e') || r.ends_with('d') => 4,
+            r if r.ends_with(['l', 'h', 'b']) => 1,
+            _ => 2,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_in_memory_have_sizes_and_directions() {
+        let one = |text| uses(text, false, false);
+        assert_eq!(one("movq b+8(%rip), %rsi"), [Use::Operand("b+8(%rip)", 8, true, false)]);
+        assert_eq!(one("movb $1, (%rax,%rdx,4)"), [Use::Operand("(%rax,%rdx,4)", 1, false, true)]);
+        assert_eq!(one("movzbl (%rax), %eax"), [Use::Operand("(%rax)", 1, true, false)]);
+        assert_eq!(one("movslq (%rax), %rax"), [Use::Operand("(%rax)", 4, true, false)]);
+        assert_eq!(one("movups %xmm0, 16(%rax)"), [Use::Operand("16(%rax)", 16, false, true)]);
+        assert_eq!(one("addl $1, x(%rip)"), [Use::Operand("x(%rip)", 4, true, true)]);
+        assert_eq!(one("cmpq $0, (%rdi)"), [Use::Operand("(%rdi)", 8, true, false)]);
+        assert_eq!(one("pushq 8(%rax)"), [Use::Operand("8(%rax)", 8, true, false)]);
+        assert_eq!(one("fldt (%rax)"), [Use::Operand("(%rax)", 10, true, false)]);
+        assert_eq!(one("movsd (%rax), %xmm0"), [Use::Operand("(%rax)", 8, true, false)]);
+        assert_eq!(one("call *16(%rax)"), [Use::Operand("16(%rax)", 8, true, false)]);
+        assert_eq!(uses("movsq", true, false), [Use::Copy(8, true)]);
+        assert_eq!(uses("stosq %rax, (%rdi)", true, false), [Use::Fill(8, true)]);
+        for own in [
+            "movq -8(%rbp), %rax",
+            "leaq b(%rip), %rax",
+            "movl %fs:x@tpoff, %eax",
+            "jmp *.L4(,%rax,8)",
+            "call f",
+            "ret",
+        ] {
+            assert_eq!(one(own), [], "{own}");
+        }
+    }
+
+    #[test]
+    fn inline_assembly_is_seen() {
+        let fences = |text: &str| probed(&format!("#APP\n{text}\n#NO_APP\n")).matches("call __mowgli_mfence").count();
+        assert_eq!(fences("mfence"), 1);
+        assert_eq!(fences("lock; addl $0,0(%rsp)"), 1);
+        assert_eq!(fences("1: mfence; nop"), 1);
+        assert_eq!(fences("pause"), 0);
+        assert!(probed("#APP\nlock xaddl %eax, (%rdx)\n#NO_APP\n").contains("call __mowgli_unseen"));
+        assert!(probed("#APP\nmovq %rax, (%rdx)\n#NO_APP\n").contains("call __mowgli_probe"));
+    }
+}
