@@ -152,11 +152,10 @@ void mw_state(const void *from, size_t n) { append(&entry_state, from, n); }
 /* Takes the state that the thread had when the program called the runtime. Behind that, only results of calls are new to it. */
 static void take_state(void)
 {
-	if (!mw_is_entry) return;
+	if (!mw_is_entry || mw_thread < 0) return;
 	entry_state.used = learned.used = 0;
 	if (mw_is_entry == 2) mw_state(kept.at, kept.used);
 	mw_is_entry = 0;
-	if (mw_thread == EPILOGUE) return;
 	mw_state(mw_regs, sizeof mw_regs);
 	mw_state((void *)(mw_regs[6] + 8), mw_base - mw_regs[6] - 8);
 	mw_state(&stored.at, sizeof stored.at + sizeof stored.n);
@@ -174,6 +173,7 @@ static void take_state(void)
 }
 void mw_learn(const void *from, size_t n)
 {
+	if (mw_thread < 0) return;
 	take_state();
 	append(&learned, from, n);
 }
@@ -325,7 +325,8 @@ static void must_be_known(void)
 {
 	if (mw_thread < 0 || mw_thread == EPILOGUE) return;
 	for (size_t i = 0; i < cell_count; i++) {
-		if (!memcmp(known(i), (void *)cells[i].at, cells[i].size)) continue;
+		/* A frame that is gone is memory of other functions. */
+		if (mw_is_on_stack(cells[i].at) || !memcmp(known(i), (void *)cells[i].at, cells[i].size)) continue;
 		knows(cells[i].at, 1);
 		mw_end('x', "shared memory was written unseen, by a function of a library or inline assembly before this call");
 	}
@@ -793,7 +794,7 @@ int mw_call_program(int (*fn)(void *, void *), void *a, void *b)
 void mw_enters_nowhere(void)
 {
 	memset(mw_regs, 0, sizeof mw_regs);
-	mw_base = (uintptr_t)&mw_base;
+	mw_base = mw_end_of_stack();
 	mw_regs[6] = mw_base - 8;
 	mw_is_entry = 1;
 }

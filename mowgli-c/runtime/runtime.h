@@ -103,6 +103,7 @@ void mw_threads_lines(void);
 void mw_threads_state(void);
 void mw_runs(int thread, uint64_t id, int node);
 int mw_is_on_stack(uintptr_t at);
+uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);
 void mw_catches(void);
 void mw_serve(void);

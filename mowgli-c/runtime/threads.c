@@ -113,8 +113,9 @@ HOOK(int, thrd_detach, (thrd_t id), (void)id; return thrd_success;)
 HOOK(thrd_t, thrd_current, (void), return mw_pthread_self();)
 HOOK(int, thrd_equal, (thrd_t a, thrd_t b), return a == b;)
 
-/* Words of threads: natively in `main` alone, else by the model. */
-static int is_alone(void) { return mw_thread < 0 || mw_thread == EPILOGUE; }
+/* Words of threads: natively in `main` alone, else by the model. An object of a library is part of what a thread has for itself. */
+static int is_of_library;
+static int is_alone(void) { return mw_thread < 0 || mw_thread == EPILOGUE || is_of_library; }
 static int64_t word(const void *at) { return is_alone() ? *(const int *)at : mw_ask("read %lu 4", GLOBAL(at)); }
 static void set_word(void *at, int64_t v)
 {
@@ -141,8 +142,12 @@ static int64_t add_word(void *at, int64_t v)
 static void about(void *at)
 {
 	if (mw_thread < 0) { mw_window(at, 4, 1); return; }
+	static void *program;
+	Dl_info own, found;
+	if (!program && dladdr((void *)about, &own)) program = own.dli_fbase;
+	is_of_library = dladdr(at, &found) && found.dli_fbase != program;
 	mw_flush();
-	if (mw_thread == EPILOGUE) return;
+	if (is_alone()) return;
 	mw_heap_touch((uintptr_t)at, 4, "uses");
 	mw_needs(at);
 }
@@ -150,6 +155,7 @@ static void about(void *at)
 static void waits_alone(const char *call)
 {
 	if (mw_thread < 0) mw_main_must_take_part(call);
+	if (is_of_library) mw_end('x', "%s of a library, which waits for another thread,", call);
 	if (mw_thread == EPILOGUE) mw_end('f', "%s waits for ever: all threads have ended", call);
 }
 static size_t held_at(const void *lock)
@@ -522,6 +528,7 @@ void mw_threads_begin(void)
 	stacks = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
 }
+uintptr_t mw_end_of_stack(void) { return (uintptr_t)stacks + (size_t)(mw_thread + 1) * STACK; }
 int mw_is_on_stack(uintptr_t at)
 {
 	if (mw_thread == EPILOGUE) return 0;

@@ -74,7 +74,10 @@ static void sets_up(const char *call)
 }
 static void *made(size_t size)
 {
-	return memset(mw_own_malloc(size), 0, size);
+	/* The program looks into it. */
+	void *p = mw_allocated(size);
+	if (!p) mw_end('x', "no memory");
+	return memset(p, 0, size);
 }
 
 static void receives_state(const struct receives *r)
@@ -121,14 +124,14 @@ void mw_verbs_others(char *text)
 {
 	for (char *word = strtok(text, ";"); word; word = strtok(NULL, ";")) {
 		unsigned long at, pd;
-		struct region *r = made(sizeof *r);
+		struct region *r = memset(mw_own_malloc(sizeof *r), 0, sizeof *r);
 		if (sscanf(word, "region %d %lu %zu %u %d %lu", &r->node, &at, &r->mr.length, &r->mr.lkey, &r->access, &pd) == 6) {
 			r->mr.addr = (void *)OWN(at);
 			r->mr.pd = (void *)pd;
 			other_regions[other_region_count++] = r;
 			continue;
 		}
-		struct pair *p = made(sizeof *p);
+		struct pair *p = memset(mw_own_malloc(sizeof *p), 0, sizeof *p);
 		int to, state;
 		if (sscanf(word, "pair %d %d %u %u %d %d %lu", &p->node, &to, &p->peer, &p->qp.qp_num, &state, &p->access, &pd) != 7) continue;
 		p->qp.state = (enum ibv_qp_state)state;
@@ -221,7 +224,8 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 	}
 	if (length > (1u << 20)) mw_end('x', "an operation of more than 1 MiB");
 	/* What is inline is read now, and all else by the card. */
-	char *data = made(2 * length + 1), *local = made(44 * (size_t)wr->num_sge + 1);
+	char *data = mw_own_malloc(2 * length + 1), *local = mw_own_malloc(44 * (size_t)wr->num_sge + 1);
+	data[0] = local[0] = 0;
 	size_t used = 0, at = 0;
 	for (int i = 0; i < wr->num_sge; i++) {
 		struct ibv_sge *s = &wr->sg_list[i];
@@ -346,7 +350,7 @@ static int polls_receive(struct pair *p, struct ibv_wc *wc)
 	memmove(from->queue, from->queue + 1, (size_t)--from->count * sizeof *from->queue);
 	*wc = (struct ibv_wc){ .wr_id = w.id, .status = IBV_WC_SUCCESS, .opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 24) };
-	unsigned char *data = made(length + 8);
+	unsigned char *data = mw_own_malloc(length + 8);
 	if (!is_write) {
 		for (; left; left -= left < 8 ? left : 8, word++) {
 			int64_t v = mw_ask("inbox %u %ld %d", p->qp.qp_num, (long)p->now.received, word);

@@ -34,7 +34,7 @@ use mowgli_rdma::{Network, crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, Messages, Need, RunEnd, Setup, StateName, name_of};
+use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, StateName, name_of};
 use crate::setup::Processes;
 
 /// The values that an execution has recorded, by name.
@@ -252,11 +252,7 @@ impl CompiledProgram {
         self.endings.clear();
         self.limits.clear();
         self.sites.clear();
-        // What `main` does before it starts a thread comes before all that the thread does.
-        let window = &self.made.window;
-        if window.iter().any(|(access, count)| self.uses.conflicts_with(access, |thread| thread < *count)) {
-            return Err(Error::MainTakesPart);
-        }
+        self.main_sets_up_only()?;
         let cells = match self.uses.cells() {
             Ok(cells) => cells,
             Err(mixed) => {
@@ -295,6 +291,14 @@ impl CompiledProgram {
         }
         world.objects.extend(self.hidden.clone());
         Ok(world)
+    }
+
+    /// Returns an error if `main` shares memory with a thread that it has started, before it waits for one. What it does before it
+    /// starts a thread comes before all that the thread does.
+    pub(crate) fn main_sets_up_only(&self) -> Result<(), Error> {
+        let conflicts =
+            |(access, count): &(MemoryAccess, usize)| self.uses.conflicts_with(access, |thread| thread < *count);
+        if self.made.window.iter().any(conflicts) { Err(Error::MainTakesPart) } else { Ok(()) }
     }
 
     /// Looks whether new uses of memory need other cells.

@@ -133,6 +133,7 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
         if code.is_stale {
             return Ok(expired().then(|| unfinished(code, world, &runs, begin)));
         }
+        code.main_sets_up_only()?;
         // What was found is described and replayed in as much time again.
         code.process.set_deadline(begin + 2 * ask.time + Duration::from_secs(1));
         finished(ask, code, world, &observed, (runs, &conflicts), begin)
@@ -221,8 +222,14 @@ fn epilogue(
     if !code.process.has_epilogue {
         return Some((Vec::new(), None));
     }
+    // Nobody writes any more, so who is in a state again waits for ever.
+    let mut states = BTreeSet::new();
     loop {
         match code.walk(EPILOGUE, &results) {
+            CodeAt::Call(ModelCall { state, site: CallSite { places, .. }, .. }) if !states.insert(state) => {
+                let what = "waits for ever behind its threads".to_owned();
+                return Some((Vec::new(), Some((FailureKind::Program, places, what))));
+            }
             CodeAt::Call(ModelCall { call, .. }) if call.method.text() == "Read" => {
                 results.push(value(call.loc(0)).unwrap_or(Val::Int(0)));
             }
@@ -461,6 +468,7 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
     in_rounds(ask, begin, |code, world| {
         let round = round_of_runs(ask, code, world, (times, seed), &|| begin.elapsed() > ask.time)?;
+        code.main_sets_up_only()?;
         // Runs before the shared memory was known do not count.
         Ok(if code.is_stale { None } else { counted(code, world, round) })
     })
