@@ -20,6 +20,7 @@ mod extension;
 mod herd;
 mod pages;
 mod slurm;
+mod styles;
 
 #[path = "common/stack.rs"]
 mod stack;
@@ -137,6 +138,7 @@ fn main() -> ExitCode {
         trials(&devices, Layer::Long, READABLE),
         emitted::trials(),
         explored::trials(),
+        styles::trials(),
         extension::trials(),
         herd::trials(),
         pages::trials(),
