@@ -184,9 +184,14 @@ impl Batch {
     /// Compares a program with its test.
     fn fate(&self, k: usize) -> Fate {
         let program = &self.programs[k];
+        let begin = std::time::Instant::now();
         let expected = program.expected();
+        let solved = begin.elapsed();
         let path = self.program.display().to_string();
         let ran = mowgli(&["explore", "--json", "--timeout", "20", &path, "--", &k.to_string()]);
+        if begin.elapsed().as_secs_f64() > 2.0 {
+            eprintln!("{} slow: {:.1} {:.1} {}", program.seed, solved.as_secs_f64(), (begin.elapsed() - solved).as_secs_f64(), program.seed % 4);
+        }
         let Ok(found) = serde_json::from_str::<Value>(&ran.out) else { return Fate::Refused(reason(&ran.err)) };
         if !found["failures"].is_array() {
             return Fate::Refused(reason(&ran.out));

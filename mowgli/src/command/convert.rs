@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::problem::Limits;
 
-use super::out::{parsed, text_of};
+use super::out::{parsed, text_of, with_header};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -37,7 +37,7 @@ enum ConvertForm {
     Lisa,
     /// Mowgli's, from herd's X86_64.
     Mowgli,
-    /// A C program; mowgli_verbs.h, which it includes, is written by `generate --emit c-verbs`.
+    /// A whole C program over libibverbs.
     CVerbs,
 }
 
@@ -61,5 +61,6 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
-    verbs::program(&test, &run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() }))
+    let program = verbs::program(&test, &run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() }))?;
+    Ok(with_header(&program, verbs::HEADER))
 }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::out::save;
+use super::out::{save, with_header};
 use crate::catalogue::Catalogue;
 use crate::emit::{C_PORT, RUST_PORT, in_c, in_rust};
 use crate::error::InputError;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli emit c bal\n  mowgli emit rust bal\n  mowgli emit c slock:published sv --out locks\n  mowgli emit rust bal sc-rmw --out src/checked\n\nThe code calls the operations of mowgli_port.h or mowgli_port.rs, which --out writes beside it."
+    after_help = "Examples:\n  mowgli emit c bal\n  mowgli emit rust bal\n  mowgli emit c slock:published sv --out locks\n  mowgli emit rust bal sc-rmw --out src/checked\n\nThe code calls the operations of mowgli_port.h or mowgli_port.rs, which --out writes beside it. Without --out the text in C has them itself."
 )]
 pub(super) struct EmitArgs {
     /// The language.
@@ -45,7 +45,12 @@ pub(super) fn emitted(args: &EmitArgs, catalogue: &Catalogue) -> Result<String, 
         Language::C => (in_c(entries, &wanted)?, C_PORT, "h"),
         Language::Rust => (in_rust(entries, &wanted)?, RUST_PORT, "rs"),
     };
-    let Some(folder) = &args.out else { return Ok(text) };
+    let Some(folder) = &args.out else {
+        return Ok(match args.language {
+            Language::C => with_header(&text, port),
+            Language::Rust => text,
+        });
+    };
     std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     let name = wanted.iter().map(|(entry, _)| entry.name).collect::<Vec<_>>();
     let name = match args.language {

@@ -53,6 +53,11 @@ pub(super) fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) ->
     }))
 }
 
+/// Returns C for standard output: the text of our header is in the place of the line that includes it, because nothing is written beside.
+pub(super) fn with_header(text: &str, (name, header): (&str, &str)) -> String {
+    text.replacen(&format!("#include \"{name}\"\n"), header, 1)
+}
+
 /// Returns an answer as one JSON object.
 pub(super) fn json(answer: &impl Serialize) -> String {
     serde_json::to_string(answer).expect("strings, numbers and truth values")
