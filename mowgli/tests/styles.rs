@@ -43,7 +43,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Compares programs with fresh seeds. `MOWGLI_STYLES` is their number, and `MOWGLI_STYLES_SEED` the first seed.
+/// Compares programs with fresh seeds, all but those in the styles that `MOWGLI_STYLES_WITHOUT` names. `MOWGLI_STYLES` is their number, and `MOWGLI_STYLES_SEED` the first seed.
 fn fresh() {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let first = number("MOWGLI_STYLES_SEED").unwrap_or_else(|| fastrand::u64(1_000..1_000_000_000));
@@ -68,6 +68,9 @@ const DIALECTS: [Dialect; 4] = [
     Dialect { is_cpp: false, optimises: true, flags: &["-std=gnu11", "-O2", "-fno-strict-aliasing", "-w"] },
     Dialect { is_cpp: false, optimises: true, flags: &["-std=gnu11", "-O1", "-fno-strict-aliasing", "-w"] },
 ];
+
+/// The largest size of a program.
+const MOST: f64 = 9.0;
 
 /// The answer of a program, as its test has it.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -113,15 +116,18 @@ fn compared(seeds: Range<u64>) {
     });
     let fates = fates.into_inner().unwrap();
     let (mut decided, mut except, mut refused, mut outcomes, mut stuck) = (0, 0, 0, 0, 0);
-    let mut whys: BTreeMap<String, usize> = BTreeMap::new();
+    let mut whys: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     let mut wrong = String::new();
     for (seed, (fate, styles)) in &fates {
         match fate {
             Fate::Decided { outcomes: own, is_stuck } => {
                 (decided, outcomes, stuck) = (decided + 1, outcomes + own, stuck + usize::from(*is_stuck));
             }
-            Fate::Except(why) => (except, _) = (except + 1, *whys.entry(why.clone()).or_default() += 1),
-            Fate::Refused(why) => (refused, _) = (refused + 1, *whys.entry(why.clone()).or_default() += 1),
+            Fate::Except(why) | Fate::Refused(why) => {
+                let count = if matches!(fate, Fate::Except(_)) { &mut except } else { &mut refused };
+                *count += 1;
+                whys.entry(why.clone()).or_default().insert(*seed);
+            }
             Fate::Differs(why) => _ = writeln!(wrong, "seed {seed}, {styles:?}:\n{why}\n"),
         }
     }
@@ -133,7 +139,8 @@ fn compared(seeds: Range<u64>) {
         compiled.as_secs_f64(),
         begin.elapsed().as_secs_f64()
     );
-    whys.iter().for_each(|(why, n)| eprintln!("  {n} {why}"));
+    whys.iter()
+        .for_each(|(why, seeds)| eprintln!("  {}: {why}: {:?}", seeds.len(), seeds.iter().take(9).collect::<Vec<_>>()));
     assert!(wrong.is_empty(), "{wrong}");
     assert!(10 * decided >= 9 * fates.len(), "{decided} of {} programs are decided", fates.len());
     // Programs with one outcome each, or none that waits for ever, would show little.
@@ -153,8 +160,7 @@ impl Batch {
     fn new(toolchain: &Toolchain, dialect: Dialect, seeds: Range<u64>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         file(folder.path(), "styles.h", include_str!("styles/styles.h"));
-        let programs: Vec<Program> =
-            seeds.enumerate().map(|(k, seed)| Generator::new(seed, k, dialect).program()).collect();
+        let programs: Vec<Program> = seeds.enumerate().map(|(k, seed)| Program::new(seed, k, dialect)).collect();
         let (mut text, mut lines) = ("#include \"styles.h\"\n".to_owned(), BTreeMap::new());
         for (k, program) in programs.iter().enumerate() {
             file(folder.path(), &format!("p{k}.h"), &program.header);
@@ -174,24 +180,21 @@ impl Batch {
         let source = PathBuf::from(file(folder.path(), name, &text));
         let program = folder.path().join("styles");
         let flags: Vec<OsString> = dialect.flags.iter().map(OsString::from).collect();
-        toolchain.compile(&[source], &program, &flags).unwrap_or_else(|e| {
-            std::fs::write("/tmp/styles-failed.c", &text).unwrap();
-            panic!("{e}")
-        });
+        toolchain.compile(&[source], &program, &flags).unwrap_or_else(|e| panic!("{e}\n{text}"));
         Self { _folder: folder, program, programs, lines }
     }
 
     /// Compares a program with its test.
     fn fate(&self, k: usize) -> Fate {
         let program = &self.programs[k];
-        let begin = std::time::Instant::now();
         let expected = program.expected();
-        let solved = begin.elapsed();
         let path = self.program.display().to_string();
-        let ran = mowgli(&["explore", "--json", "--timeout", "20", &path, "--", &k.to_string()]);
-        if begin.elapsed().as_secs_f64() > 2.0 {
-            eprintln!("{} slow: {:.1} {:.1} {}", program.seed, solved.as_secs_f64(), (begin.elapsed() - solved).as_secs_f64(), program.seed % 4);
+        if std::env::var("MOWGLI_STYLES_SHOW")
+            .is_ok_and(|text| text.split(',').any(|seed| seed == program.seed.to_string()))
+        {
+            eprintln!("seed {}, shown\n{}", program.seed, program.text());
         }
+        let ran = mowgli(&["explore", "--json", "--timeout", "20", &path, "--", &k.to_string()]);
         let Ok(found) = serde_json::from_str::<Value>(&ran.out) else { return Fate::Refused(reason(&ran.err)) };
         if !found["failures"].is_array() {
             return Fate::Refused(reason(&ran.out));
@@ -200,17 +203,18 @@ impl Batch {
             return Fate::Refused(reason(why));
         }
         let answer = self.answer(&found);
-        let differs = |why: String| {
-            let text: String = program.c.iter().map(|(line, _)| format!("{line}\n")).collect();
-            Fate::Differs(format!("{why}\n{}\n{}{text}", program.variants[0].text, program.header))
-        };
+        let differs = |why: String| Fate::Differs(format!("{why}\n{}", program.text()));
         if found["failures"] != serde_json::json!([]) {
             return differs(format!("fails: {}", found["failures"]));
         }
         // An answer that makes an exception may lack outcomes.
         if ran.code == 3 {
             let is_part = answer.outcomes.is_subset(&expected.outcomes) && answer.stuck.is_subset(&expected.stuck);
-            return if is_part { Fate::Except(reason(&found["except"].to_string())) } else { differs("except".to_owned()) };
+            return if is_part {
+                Fate::Except(reason(&found["except"].to_string()))
+            } else {
+                differs("except".to_owned())
+            };
         }
         if answer != expected {
             return differs(expected.difference(&answer));
@@ -229,14 +233,19 @@ impl Batch {
             (v["thread"].as_u64().unwrap_or(0) as usize - 1, statement)
         };
         let stuck = |s: &Value| all(s).iter().map(waits).collect();
-        Answer { outcomes: all(&found["outcomes"]).iter().map(outcome).collect(), stuck: all(&found["stuck"]).iter().map(stuck).collect() }
+        Answer {
+            outcomes: all(&found["outcomes"]).iter().map(outcome).collect(),
+            stuck: all(&found["stuck"]).iter().map(stuck).collect(),
+        }
     }
 }
 
 /// Returns a reason without the place and the numbers, so that equal ones are counted together.
 fn reason(text: &str) -> String {
-    let text = text.rsplit_once(".c:").or(text.rsplit_once(".cc:")).map_or(text, |(_, rest)| rest);
-    text.chars().filter(|c| !c.is_ascii_digit()).take(160).collect()
+    let message = serde_json::from_str::<Value>(text).ok().and_then(|v| Some(v["message"].as_str()?.to_owned()));
+    let text = message.as_deref().unwrap_or(text);
+    let text = text.split_once("styles.c").and_then(|(_, rest)| rest.split_once(": ")).map_or(text, |(_, rest)| rest);
+    text.trim().chars().filter(|c| !c.is_ascii_digit()).take(160).collect()
 }
 
 impl Answer {
@@ -263,6 +272,8 @@ struct Program {
     /// The values that the program records.
     recorded: Vec<Recorded>,
     styles: BTreeSet<&'static str>,
+    /// The estimated logarithm of the number of states.
+    size: f64,
 }
 
 struct Variant {
@@ -285,6 +296,18 @@ struct Recorded {
 }
 
 impl Program {
+    /// Returns the first program of a seed that is small enough.
+    fn new(seed: u64, k: usize, dialect: Dialect) -> Self {
+        let mut all = (0..).map(|round| Generator::new(seed, round, k, dialect).program());
+        all.find(|program| program.size < MOST).expect("some program is small")
+    }
+
+    /// Returns the first test, and the program.
+    fn text(&self) -> String {
+        let text: String = self.c.iter().map(|(line, _)| format!("{line}\n")).collect();
+        format!("{}\n{}{text}", self.variants[0].text, self.header)
+    }
+
     /// Returns the answer of the tests.
     fn expected(&self) -> Answer {
         let mut answer = Answer::default();
@@ -310,7 +333,9 @@ impl Program {
                 };
                 let waits: BTreeMap<usize, (usize, Option<usize>)> = (0..rows.len()).filter_map(at).collect();
                 if waits.values().all(|(_, bounded)| bounded.is_none()) {
-                    answer.stuck.insert(waits.into_iter().map(|(thread, (statement, _))| (thread, statement)).collect());
+                    answer
+                        .stuck
+                        .insert(waits.into_iter().map(|(thread, (statement, _))| (thread, statement)).collect());
                 }
             }
         }

@@ -100,8 +100,8 @@ pub(super) struct Generator {
 const FULL: i64 = 0x6262_6262_6262_6262;
 
 impl Generator {
-    pub(super) fn new(seed: u64, k: usize, dialect: Dialect) -> Self {
-        let mut rng = Rng::with_seed(seed);
+    pub(super) fn new(seed: u64, round: u64, k: usize, dialect: Dialect) -> Self {
+        let mut rng = Rng::with_seed(seed.wrapping_add(round << 40));
         let is_text = rng.u8(..4) == 0;
         let size = if is_text { [1, 8][rng.usize(..2)] } else { [8, 8, 8, 8, 4, 4, 2, 1][rng.usize(..8)] };
         let mut generator = Self {
@@ -287,7 +287,8 @@ impl Generator {
 
     fn store(&mut self, word: &str, v: &str, is_followed_by_fence: &mut bool) -> String {
         let w = self.word_type();
-        let styles = ["plain", "volatile", "atomic relaxed", "atomic release", "atomic seq_cst", "stdatomic release", "pointer"];
+        let styles =
+            ["plain", "volatile", "atomic relaxed", "atomic release", "atomic seq_cst", "stdatomic release", "pointer"];
         match self.style(&styles) {
             "plain" => format!("{word} = {v};"),
             "volatile" => format!("*(volatile {w} *)&{word} = {v};"),
@@ -321,10 +322,21 @@ impl Generator {
         let out = |l: &str| -> String {
             ["a", "b", "c", "d"].iter().zip(to).map(|(m, r)| format!(" {r} = {l}{m};")).collect()
         };
-        let elements = |l: &str| -> String { to.iter().enumerate().map(|(i, r)| format!(" {r} = {l}[{i}];")).collect() };
+        let elements =
+            |l: &str| -> String { to.iter().enumerate().map(|(i, r)| format!(" {r} = {l}[{i}];")).collect() };
         let mut styles = vec![
-            "structure assigned", "memcpy", "memmove", "memcpy to array", "structure returned", "structure passed",
-            "structure passed to variadic", "union", "heap copy", "word by word", "loop", "pointer",
+            "structure assigned",
+            "memcpy",
+            "memmove",
+            "memcpy to array",
+            "structure returned",
+            "structure passed",
+            "structure passed to variadic",
+            "union",
+            "heap copy",
+            "word by word",
+            "loop",
+            "pointer",
         ];
         if self.size * n == 16 {
             styles.extend(["int128", "int128"]);
@@ -341,11 +353,17 @@ impl Generator {
             "memmove" => format!("{{ {record} l; memmove(&l, {x}, sizeof l);{} }}", out("l.")),
             "memcpy to array" => format!("{{ {w} l[{n}]; memcpy(l, {x}, {n} * sizeof *l);{} }}", elements("l")),
             "structure returned" => {
-                let give = self.helper(&format!("give{n}"), format!("static UNUSED {record} NAME({record} *from) {{ return *from; }}"));
+                let give = self.helper(
+                    &format!("give{n}"),
+                    format!("static UNUSED {record} NAME({record} *from) {{ return *from; }}"),
+                );
                 format!("{{ {record} l = {give}({from});{} }}", out("l."))
             }
             "structure passed" => {
-                let take = self.helper(&format!("take{n}"), format!("static UNUSED void NAME({record} s, {record} *to) {{ *to = s; }}"));
+                let take = self.helper(
+                    &format!("take{n}"),
+                    format!("static UNUSED void NAME({record} s, {record} *to) {{ *to = s; }}"),
+                );
                 format!("{{ {record} l; {take}(*{from}, &l);{} }}", out("l."))
             }
             "structure passed to variadic" => {
@@ -355,7 +373,9 @@ impl Generator {
                 format!("{{ {record} l; {take}(&l, *{from});{} }}", out("l."))
             }
             "union" => format!("{{ union {{ {record} r; {w} w[{n}]; }} l; l.r = *{from};{} }}", elements("l.w")),
-            "heap copy" => format!("{{ {record} *l = ({record} *)malloc(sizeof *l); *l = *{from};{} free(l); }}", out("l->")),
+            "heap copy" => {
+                format!("{{ {record} *l = ({record} *)malloc(sizeof *l); *l = *{from};{} free(l); }}", out("l->"))
+            }
             "loop" => {
                 format!("{{ {w} l[{n}]; for (int i = 0; i < {n}; i++) l[i] = ({x})[i];{} }}", elements("l"))
             }
@@ -365,7 +385,8 @@ impl Generator {
             }
             "int128" => {
                 let bits = 8 * self.size;
-                let each: String = to.iter().enumerate().map(|(i, r)| format!(" {r} = ({w})(l >> {});", i * bits)).collect();
+                let each: String =
+                    to.iter().enumerate().map(|(i, r)| format!(" {r} = ({w})(l >> {});", i * bits)).collect();
                 format!("{{ wide l = *(wide *){x};{each} }}")
             }
             "vector" => format!("{{ two_words l = *(two_words *){x};{} }}", elements("l")),
@@ -386,8 +407,17 @@ impl Generator {
             ["a", "b", "c", "d"].iter().zip(values).map(|(m, v)| format!(" {l}{m} = {v};")).collect()
         };
         let list = values.join(", ");
-        let mut styles =
-            vec!["structure stored", "memcpy out", "memmove out", "structure made", "heap copied out", "words stored", "loop store", "pointer store", "union stored"];
+        let mut styles = vec![
+            "structure stored",
+            "memcpy out",
+            "memmove out",
+            "structure made",
+            "heap copied out",
+            "words stored",
+            "loop store",
+            "pointer store",
+            "union stored",
+        ];
         if are_constants && !self.dialect.is_cpp && values.iter().all(|v| v != "0") {
             styles.push("compound literal");
         }
@@ -403,14 +433,20 @@ impl Generator {
             "memmove out" => format!("{{ {w} l[{n}] = {{ {} }}; memmove({x}, l, sizeof l); }}", cast(w, values)),
             "structure made" => {
                 let parameters: Vec<String> = (0..n).map(|i| format!("{w} v{i}")).collect();
-                let own: String = ["a", "b", "c", "d"][..n].iter().enumerate().map(|(i, m)| format!(" l.{m} = v{i};")).collect();
-                let make = self.helper(&format!("make{n}"), format!(
-                    "static UNUSED {record} NAME({}) {{ {record} l;{own} return l; }}", parameters.join(", ")
-                ));
+                let own: String =
+                    ["a", "b", "c", "d"][..n].iter().enumerate().map(|(i, m)| format!(" l.{m} = v{i};")).collect();
+                let make = self.helper(
+                    &format!("make{n}"),
+                    format!("static UNUSED {record} NAME({}) {{ {record} l;{own} return l; }}", parameters.join(", ")),
+                );
                 format!("*{to} = {make}({list});")
             }
-            "heap copied out" => format!("{{ {record} *l = ({record} *)malloc(sizeof *l);{} *{to} = *l; free(l); }}", fill("l->")),
-            "loop store" => format!("{{ {w} l[{n}] = {{ {} }}; for (int i = 0; i < {n}; i++) ({x})[i] = l[i]; }}", cast(w, values)),
+            "heap copied out" => {
+                format!("{{ {record} *l = ({record} *)malloc(sizeof *l);{} *{to} = *l; free(l); }}", fill("l->"))
+            }
+            "loop store" => {
+                format!("{{ {w} l[{n}] = {{ {} }}; for (int i = 0; i < {n}; i++) ({x})[i] = l[i]; }}", cast(w, values))
+            }
             "pointer store" => {
                 let each: String = values.iter().map(|v| format!(" *at++ = {v};")).collect();
                 format!("{{ {w} *at = {x};{each} }}")
@@ -422,13 +458,15 @@ impl Generator {
             "compound literal" => format!("*{to} = ({record}){{ {list} }};"),
             "int128 store" => {
                 let bits = 8 * self.size;
-                let sum: Vec<String> = values.iter().enumerate().map(|(i, v)| format!("((wide)({w})({v}) << {})", i * bits)).collect();
+                let sum: Vec<String> =
+                    values.iter().enumerate().map(|(i, v)| format!("((wide)({w})({v}) << {})", i * bits)).collect();
                 format!("{{ wide l = {}; *(wide *){x} = l; }}", sum.join(" | "))
             }
             "vector store" => format!("{{ two_words l = {{ {} }}; *(two_words *){x} = l; }}", cast(w, values)),
             _ => {
                 let each: Vec<String> = (a..a + n).map(|i| self.word(node, i)).collect();
-                let each: String = values.iter().zip(each).map(|(v, x)| format!("*(volatile {w} *)&{x} = {v}; ")).collect();
+                let each: String =
+                    values.iter().zip(each).map(|(v, x)| format!("*(volatile {w} *)&{x} = {v}; ")).collect();
                 format!("{{ {each}}}")
             }
         }
@@ -531,7 +569,8 @@ impl Generator {
             Self::row(t, format!("{} := {h}", Self::litmus(t.node, b + i)));
         }
         let (w, x, y) = (self.word_type(), self.word(t.node, a), self.word(t.node, b));
-        let styles = ["memmove in memory", "memcpy in memory", "structure in memory", "structure given in memory", "mempcpy"];
+        let styles =
+            ["memmove in memory", "memcpy in memory", "structure in memory", "structure given in memory", "mempcpy"];
         let line = match self.style(if n == 1 || overlaps { &styles[..1] } else { &styles }) {
             "memmove in memory" => format!("memmove(&{y}, &{x}, {n} * sizeof({w}));"),
             "memcpy in memory" => format!("memcpy(&{y}, &{x}, {n} * sizeof({w}));"),
@@ -542,7 +581,10 @@ impl Generator {
             }
             _ => {
                 let record = self.record(n);
-                let give = self.helper(&format!("give{n}"), format!("static UNUSED {record} NAME({record} *from) {{ return *from; }}"));
+                let give = self.helper(
+                    &format!("give{n}"),
+                    format!("static UNUSED {record} NAME({record} *from) {{ return *from; }}"),
+                );
                 format!("*({record} *)&{y} = {give}(({record} *)&{x});")
             }
         };
@@ -557,12 +599,14 @@ impl Generator {
         let own = self.hidden(t, (a, n));
         let (w, x) = (self.word_type(), self.word(t.node, a));
         let (e, c) = self.register(t);
-        let other = if self.one_in(3) { self.range(t.node, n, n).filter(|(b, _)| *b + n <= a || a + n <= *b) } else { None };
+        let other =
+            if self.one_in(3) { self.range(t.node, n, n).filter(|(b, _)| *b + n <= a || a + n <= *b) } else { None };
         let (mut line, meaning): (String, Meaning) = if let Some((b, _)) = other {
             let others = self.hidden(t, (b, n));
             let y = self.word(t.node, b);
             self.styles.insert("memcmp of memory");
-            let is_equal: Meaning = Box::new(move |value, _| i64::from(own.iter().zip(&others).all(|(a, b)| value(a) == value(b))));
+            let is_equal: Meaning =
+                Box::new(move |value, _| i64::from(own.iter().zip(&others).all(|(a, b)| value(a) == value(b))));
             t.cost += n;
             (format!("{c} = memcmp(&{x}, &{y}, {n} * sizeof({w})) == 0;"), is_equal)
         } else {
@@ -574,7 +618,8 @@ impl Generator {
                 "memcmp turned" => format!("memcmp(l, &{x}, sizeof l)"),
                 _ => format!("bcmp(&{x}, l, sizeof l)"),
             };
-            let is_equal: Meaning = Box::new(move |value, _| i64::from(own.iter().zip(&values).all(|(h, v)| value(h) == *v)));
+            let is_equal: Meaning =
+                Box::new(move |value, _| i64::from(own.iter().zip(&values).all(|(h, v)| value(h) == *v)));
             (format!("{{ {w} l[{n}] = {{ {list} }}; {c} = {call} == 0; }}"), is_equal)
         };
         self.records(t, &mut line, (&e, &c), meaning);
@@ -607,8 +652,25 @@ impl Generator {
         let x = format!("(char *)&{}", self.word(node, a));
         let (e, c) = (self.name("r"), "text");
         let style = self.style(&[
-            "strlen", "strnlen", "strcmp", "strncmp", "strcpy", "strncpy", "snprintf %s", "sprintf", "snprintf %.*s", "strdup", "strchr",
-            "strcat", "strstr", "strcasecmp", "stpcpy", "memchr", "strndup", "strtoul", "asprintf",
+            "strlen",
+            "strnlen",
+            "strcmp",
+            "strncmp",
+            "strcpy",
+            "strncpy",
+            "snprintf %s",
+            "sprintf",
+            "snprintf %.*s",
+            "strdup",
+            "strchr",
+            "strcat",
+            "strstr",
+            "strcasecmp",
+            "stpcpy",
+            "memchr",
+            "strndup",
+            "strtoul",
+            "asprintf",
         ]);
         let (bytes, is_bounded) = match style {
             "strnlen" | "strncmp" | "strncpy" | "snprintf %.*s" | "memchr" | "strndup" => (k * size, true),
@@ -637,33 +699,68 @@ impl Generator {
         let (code, meaning): (String, Box<dyn Fn(&[u8]) -> i64 + Send + Sync>) = match style {
             "strlen" => (format!("{c} = strlen({x});"), Box::new(|s| s.len() as i64)),
             "strnlen" => (format!("{c} = strnlen({x}, {bytes});"), Box::new(|s| s.len() as i64)),
-            "strcmp" => (format!("{c} = strcmp({x}, \"{literal}\") == 0;"), Box::new(move |s| i64::from(s == literal.as_bytes()))),
+            "strcmp" => (
+                format!("{c} = strcmp({x}, \"{literal}\") == 0;"),
+                Box::new(move |s| i64::from(s == literal.as_bytes())),
+            ),
             "strcasecmp" => {
                 let upper = literal.to_uppercase();
-                (format!("{c} = strcasecmp(\"{upper}\", {x}) == 0;"), Box::new(move |s| i64::from(s == literal.as_bytes())))
+                (
+                    format!("{c} = strcasecmp(\"{upper}\", {x}) == 0;"),
+                    Box::new(move |s| i64::from(s == literal.as_bytes())),
+                )
             }
-            "strncmp" => (format!("{c} = strncmp({x}, \"{literal}\", {bytes}) == 0;"), Box::new(move |s| i64::from(s == short.as_bytes()))),
+            "strncmp" => (
+                format!("{c} = strncmp({x}, \"{literal}\", {bytes}) == 0;"),
+                Box::new(move |s| i64::from(s == short.as_bytes())),
+            ),
             "strcpy" => (format!("{{ char l[64]; strcpy(l, {x}); {c} = l{after}; }}"), Box::new(first)),
-            "stpcpy" => (format!("{{ char l[64]; char *end = stpcpy(l, {x}); {c} = l[0] + 256 * (end - l); }}"), Box::new(first)),
-            "strncpy" => (format!("{{ char l[64] = \"\"; strncpy(l, {x}, {bytes}); {c} = l{after}; }}"), Box::new(first)),
-            "snprintf %s" => (format!("{{ char l[64]; int n = snprintf(l, sizeof l, \"%s\", {x}); {c} = l[0] + 256 * n; }}"), Box::new(first)),
-            "sprintf" => (format!("{{ char l[64]; sprintf(l, \"%s;%d\", {x}, 7); {c} = strlen(l); }}"), Box::new(|s| s.len() as i64 + 2)),
-            "snprintf %.*s" => (format!("{{ char l[64]; snprintf(l, sizeof l, \"%.*s\", {bytes}, {x}); {c} = l{after}; }}"), Box::new(first)),
+            "stpcpy" => (
+                format!("{{ char l[64]; char *end = stpcpy(l, {x}); {c} = l[0] + 256 * (end - l); }}"),
+                Box::new(first),
+            ),
+            "strncpy" => {
+                (format!("{{ char l[64] = \"\"; strncpy(l, {x}, {bytes}); {c} = l{after}; }}"), Box::new(first))
+            }
+            "snprintf %s" => (
+                format!("{{ char l[64]; int n = snprintf(l, sizeof l, \"%s\", {x}); {c} = l[0] + 256 * n; }}"),
+                Box::new(first),
+            ),
+            "sprintf" => (
+                format!("{{ char l[64]; sprintf(l, \"%s;%d\", {x}, 7); {c} = strlen(l); }}"),
+                Box::new(|s| s.len() as i64 + 2),
+            ),
+            "snprintf %.*s" => (
+                format!("{{ char l[64]; snprintf(l, sizeof l, \"%.*s\", {bytes}, {x}); {c} = l{after}; }}"),
+                Box::new(first),
+            ),
             "strdup" => (format!("{{ char *l = strdup({x}); {c} = l{after}; free(l); }}"), Box::new(first)),
             "strndup" => (format!("{{ char *l = strndup({x}, {bytes}); {c} = l{after}; free(l); }}"), Box::new(first)),
-            "asprintf" => (format!("{{ char *l; int n = asprintf(&l, \"%s\", {x}); {c} = l[0] + 256 * n; free(l); }}"), Box::new(first)),
-            "strcat" => (format!("{{ char l[64] = \"x\"; strcat(l, {x}); {c} = strlen(l); }}"), Box::new(|s| s.len() as i64 + 1)),
-            "strtoul" => (format!("{c} = strtoul({x}, NULL, 16) & 255;"), Box::new(|s| {
-                // A number of more than 64 bits is the largest one.
-                if s.len() > 16 { 255 } else { s.iter().fold(0i64, |v, b| (v * 16 + i64::from(*b) - 87) & 255) }
-            })),
+            "asprintf" => (
+                format!("{{ char *l; int n = asprintf(&l, \"%s\", {x}); {c} = l[0] + 256 * n; free(l); }}"),
+                Box::new(first),
+            ),
+            "strcat" => (
+                format!("{{ char l[64] = \"x\"; strcat(l, {x}); {c} = strlen(l); }}"),
+                Box::new(|s| s.len() as i64 + 1),
+            ),
+            "strtoul" => (
+                format!("{c} = strtoul({x}, NULL, 16) & 255;"),
+                Box::new(|s| {
+                    // A number of more than 64 bits is the largest one.
+                    if s.len() > 16 { 255 } else { s.iter().fold(0i64, |v, b| (v * 16 + i64::from(*b) - 87) & 255) }
+                }),
+            ),
             "strchr" => {
                 let find = |s: &[u8]| s.iter().position(|b| *b == b'b').map_or(0, |at| at as i64 + 1);
                 (format!("{{ char *l = {x}, *at = strchr(l, 'b'); {c} = at ? at - l + 1 : 0; }}"), Box::new(find))
             }
             "memchr" => {
                 let find = |s: &[u8]| s.iter().position(|b| *b == b'b').map_or(0, |at| at as i64 + 1);
-                (format!("{{ char *l = {x}, *at = (char *)memchr(l, 'b', {bytes}); {c} = at ? at - l + 1 : 0; }}"), Box::new(find))
+                (
+                    format!("{{ char *l = {x}, *at = (char *)memchr(l, 'b', {bytes}); {c} = at ? at - l + 1 : 0; }}"),
+                    Box::new(find),
+                )
             }
             _ => {
                 let has = |s: &[u8]| i64::from(s.windows(2).any(|w| w == b"ab"));
@@ -701,7 +798,10 @@ impl Generator {
         let style = self.style(&["strcpy out", "strncpy out", "snprintf out", "stpcpy out"]);
         let words = if style == "strncpy out" { n } else { length + 1 };
         for i in 0..words {
-            Self::row(t, format!("{} := {}", Self::litmus(t.node, a + i), text.as_bytes().get(i).copied().unwrap_or(0)));
+            Self::row(
+                t,
+                format!("{} := {}", Self::litmus(t.node, a + i), text.as_bytes().get(i).copied().unwrap_or(0)),
+            );
         }
         let x = format!("(char *)&{}", self.word(t.node, a));
         let line = match style {
@@ -725,7 +825,9 @@ impl Generator {
             0 => {
                 Self::row(t, format!("{r} := cas({own}, {old}, {v})"));
                 match self.style(&["cas", "sync cas", "stdatomic cas"]) {
-                    "cas" => format!("{{ {w} l = {old_c}; __atomic_compare_exchange_n(&{x}, &l, ({w}){v_c}, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED); {c} = l; }}"),
+                    "cas" => format!(
+                        "{{ {w} l = {old_c}; __atomic_compare_exchange_n(&{x}, &l, ({w}){v_c}, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED); {c} = l; }}"
+                    ),
                     "sync cas" => format!("{c} = __sync_val_compare_and_swap(&{x}, ({w}){old_c}, ({w}){v_c});"),
                     _ => format!("{{ {w} l = {old_c}; ATOMIC_COMPARE({w}, &{x}, &l, ({w}){v_c}); {c} = l; }}"),
                 }
@@ -772,7 +874,11 @@ impl Generator {
         match self.rng.u8(..4) {
             0 => {
                 let (r, c) = self.register(t);
-                let styles = if self.dialect.optimises { &["wait volatile", "wait atomic"][..] } else { &["wait volatile", "wait atomic", "wait plain"] };
+                let styles = if self.dialect.optimises {
+                    &["wait volatile", "wait atomic"][..]
+                } else {
+                    &["wait volatile", "wait atomic", "wait plain"]
+                };
                 let load = match self.style(styles) {
                     "wait volatile" => format!("*(volatile {w} *)&{x}"),
                     "wait atomic" => format!("__atomic_load_n(&{x}, __ATOMIC_ACQUIRE)"),
@@ -796,7 +902,8 @@ impl Generator {
                 Self::row(t, format!("if {r} != {v} {{"));
                 Self::row(t, format!("{r} := {own}"));
                 Self::row(t, "}".to_owned());
-                let mut line = format!("for (int i = 0; i < 2; i++) {{ {c} = *(volatile {w} *)&{x}; if ({c} == {v_c}) break; }}");
+                let mut line =
+                    format!("for (int i = 0; i < 2; i++) {{ {c} = *(volatile {w} *)&{x}; if ({c} == {v_c}) break; }}");
                 self.records_register(t, &mut line, &r, &c);
                 self.line(t, &line);
             }
@@ -856,7 +963,8 @@ impl Generator {
     }
 
     fn way(q: usize, is_signaled: bool) -> String {
-        let parts: Vec<&str> = [(q > 0).then_some("q2"), (!is_signaled).then_some("unsignalled")].into_iter().flatten().collect();
+        let parts: Vec<&str> =
+            [(q > 0).then_some("q2"), (!is_signaled).then_some("unsignalled")].into_iter().flatten().collect();
         if parts.is_empty() { String::new() } else { format!("@{}", parts.join(",")) }
     }
 
@@ -880,18 +988,21 @@ impl Generator {
             let array = self.name("t");
             let is_private = self.one_in(3);
             self.declared.push(format!("{array}@{}[{n}] = 0;", t.node + 1));
-            let values: Vec<String> = if is_private { (0..n).map(|_| self.value().to_string()).collect() } else { self.hidden(t, (x, n)) };
+            let values: Vec<String> =
+                if is_private { (0..n).map(|_| self.value().to_string()).collect() } else { self.hidden(t, (x, n)) };
             for (i, v) in values.iter().enumerate() {
                 Self::row(t, format!("{array}[{i}] := {v}"));
             }
             Self::row(t, format!("put{way}({to}, {array}[0]{number})"));
-            let c: Vec<String> = values.iter().map(|v| v.parse().map_or_else(|_| v.clone(), |v| self.constant(v))).collect();
+            let c: Vec<String> =
+                values.iter().map(|v| v.parse().map_or_else(|_| v.clone(), |v| self.constant(v))).collect();
             let request = if is_private {
                 self.styles.insert("inline of a local");
                 format!("{w} l[{n}] = {{ {} }}; with(&rq, l, sizeof l, NULL);", cast(w, &c))
             } else if n > 1 && self.one_in(2) {
                 self.styles.insert("gathered inline");
-                let each: Vec<String> = (x..x + n).map(|i| format!("with(&rq, &{}, sizeof({w}), NULL);", self.word(t.node, i))).collect();
+                let each: Vec<String> =
+                    (x..x + n).map(|i| format!("with(&rq, &{}, sizeof({w}), NULL);", self.word(t.node, i))).collect();
                 each.join(" ")
             } else {
                 self.styles.insert("inline");
@@ -905,7 +1016,14 @@ impl Generator {
             self.line(t, &line);
             t.cost += 3 * n;
         } else {
-            Self::row(t, if is_put { format!("put{way}({to}, {from}{number})") } else { format!("get{way}({from}, {to}{number})") });
+            Self::row(
+                t,
+                if is_put {
+                    format!("put{way}({to}, {from}{number})")
+                } else {
+                    format!("get{way}({from}, {to}{number})")
+                },
+            );
             let op = if is_put { "IBV_WR_RDMA_WRITE" } else { "IBV_WR_RDMA_READ" };
             let elements = if n > 1 && self.one_in(2) {
                 self.styles.insert("gathered");
@@ -1019,7 +1137,9 @@ impl Generator {
             self.styles.insert("bounded poll");
             let (e, c) = self.register(t);
             let looks = self.rng.usize(1..=2);
-            let mut line = format!("{c} = 0; for (int i = 0; i < {looks} && !{c}; i++) {c} = ibv_poll_cq({cq}, 1, wc); if ({c}) succeeded(wc);");
+            let mut line = format!(
+                "{c} = 0; for (int i = 0; i < {looks} && !{c}; i++) {c} = ibv_poll_cq({cq}, 1, wc); if ({c}) succeeded(wc);"
+            );
             self.records(t, &mut line, (&e, &c), Box::new(move |_, found| i64::from(found[number])));
             self.line(t, &line);
             t.open[q] = t.open[q].saturating_sub(1);
@@ -1037,7 +1157,9 @@ impl Generator {
             match self.style(&["poll while", "poll do", "poll for", "poll heap"]) {
                 "poll while" => format!("while (ibv_poll_cq({cq}, 1, wc) == 0) {{}} succeeded(wc);"),
                 "poll do" => format!("{{ int n; do n = ibv_poll_cq({cq}, 1, wc); while (n < 1); succeeded(wc); }}"),
-                "poll for" => format!("for (;;) {{ if (!ibv_poll_cq({cq}, 1, wc)) continue; if (wc->status) abort(); break; }}"),
+                "poll for" => {
+                    format!("for (;;) {{ if (!ibv_poll_cq({cq}, 1, wc)) continue; if (wc->status) abort(); break; }}")
+                }
                 _ => format!(
                     "{{ struct ibv_wc *own = (struct ibv_wc *)malloc(sizeof *own); while (!ibv_poll_cq({cq}, 1, own)) {{}} succeeded(own); free(own); }}"
                 ),
@@ -1074,7 +1196,9 @@ impl Generator {
             0 => {
                 Self::row(t, send);
                 self.styles.insert("SEND inline");
-                format!("{{ uint64_t l[2] = {{ {tag}, 9 }}; begins(&rq, IBV_WR_SEND, {silent} | IBV_SEND_INLINE); with(&rq, l, sizeof l, NULL); posts({qp}, &rq); }}")
+                format!(
+                    "{{ uint64_t l[2] = {{ {tag}, 9 }}; begins(&rq, IBV_WR_SEND, {silent} | IBV_SEND_INLINE); with(&rq, l, sizeof l, NULL); posts({qp}, &rq); }}"
+                )
             }
             1 => {
                 Self::row(t, send);
@@ -1109,7 +1233,15 @@ impl Generator {
                 }
                 t.open[q] += usize::from(is_signaled);
                 let number = if n == 1 { String::new() } else { format!(", {n}") };
-                Self::row(t, format!("put{}({}, {}{number})", Self::way(q, is_signaled), Self::litmus(other, z), Self::litmus(t.node, x)));
+                Self::row(
+                    t,
+                    format!(
+                        "put{}({}, {}{number})",
+                        Self::way(q, is_signaled),
+                        Self::litmus(other, z),
+                        Self::litmus(t.node, x)
+                    ),
+                );
                 Self::row(t, send);
                 t.cost += 2 * n;
                 self.styles.insert("WRITE with immediate");
@@ -1149,7 +1281,8 @@ impl Generator {
                 Self::row(t, format!("{own} := {inbox}[{i}]"));
             }
             Self::row(t, "}".to_owned());
-            let each: String = registers.iter().enumerate().map(|(i, (_, c))| format!(" {c} = {buffer}[{i}];")).collect();
+            let each: String =
+                registers.iter().enumerate().map(|(i, (_, c))| format!(" {c} = {buffer}[{i}];")).collect();
             let _ = write!(line, " if ({c} == {tag}) {{{each} }}");
             for (own, c) in registers {
                 let name = own.clone();
@@ -1194,7 +1327,15 @@ impl Generator {
 
     fn thread(&mut self, number: usize, node: usize, receives: bool, most: usize) -> Thread {
         use Registers::{Array, Heap, Locals, Statics, Structure, ThreadLocals};
-        let all = ["locals", "locals", "statics", "thread-locals", "heap registers", "structure of registers", "array of registers"];
+        let all = [
+            "locals",
+            "locals",
+            "statics",
+            "thread-locals",
+            "heap registers",
+            "structure of registers",
+            "array of registers",
+        ];
         let registers = match self.style(&all) {
             "locals" => Locals,
             "statics" => Statics,
@@ -1234,7 +1375,11 @@ impl Generator {
                 break;
             }
             if self.is_text && self.one_in(3) {
-                if self.rng.bool() { self.text(&mut t) } else { self.write_text(&mut t) };
+                if self.rng.bool() {
+                    self.text(&mut t)
+                } else {
+                    self.write_text(&mut t)
+                };
                 continue;
             }
             let (rows, recorded, fenced) = (t.rows.len(), self.recorded.len(), t.fenced);
@@ -1262,7 +1407,8 @@ impl Generator {
         let c = self.code(&threads);
         let Self { seed, recorded, styles, helpers, .. } = self;
         let header = helpers.into_values().map(|text| text + "\n").collect();
-        Program { seed, c, header, variants, recorded, styles }
+        let size = threads.iter().map(size).sum();
+        Program { seed, c, header, variants, recorded, styles, size }
     }
 
     /// Writes the tests.
@@ -1278,7 +1424,10 @@ impl Generator {
             let _ = write!(declared, " m{}@{}[{}] = ({});", node + 1, node + 1, init.len(), init.join(", "));
             for i in 0..init.len() {
                 let x = Self::litmus(node, i);
-                self.recorded.push(Recorded { name: format!("m{}_{i}", node + 1), meaning: Box::new(move |value, _| value(&x)) });
+                self.recorded.push(Recorded {
+                    name: format!("m{}_{i}", node + 1),
+                    meaning: Box::new(move |value, _| value(&x)),
+                });
             }
         }
         self.declared.iter().for_each(|text| _ = write!(declared, " {text}"));
@@ -1292,12 +1441,15 @@ impl Generator {
         (0..1usize << self.bounded)
             .map(|bits| {
                 let found: Vec<bool> = (0..self.bounded).map(|k| bits >> k & 1 == 1).collect();
-                let rows: Vec<Vec<&Row>> =
-                    threads.iter().map(|t| t.rows.iter().filter(|row| row.2.is_none_or(|k| found[k])).collect()).collect();
+                let rows: Vec<Vec<&Row>> = threads
+                    .iter()
+                    .map(|t| t.rows.iter().filter(|row| row.2.is_none_or(|k| found[k])).collect())
+                    .collect();
                 let mut text = format!("{model} seed-{}\n{{ {declared} }}\n {} ;\n", self.seed, heads.join(" | "));
                 let height = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
                 for k in 0..height {
-                    let cells: Vec<&str> = rows.iter().map(|rows| rows.get(k).map_or("", |row| row.0.as_str())).collect();
+                    let cells: Vec<&str> =
+                        rows.iter().map(|rows| rows.get(k).map_or("", |row| row.0.as_str())).collect();
                     let _ = writeln!(text, " {} ;", cells.join(" | "));
                 }
                 let _ = writeln!(text, "locations [{shown}]");
@@ -1348,7 +1500,9 @@ impl Generator {
                 }
                 Layout::Nested => {
                     let rest: String = ["c", "d"][..n.saturating_sub(2)].iter().map(|m| format!(" {w} {m};")).collect();
-                    say(format!("static struct {{ char tag[3]; struct {{ {w} a; {w} b; }} in; char pad[5];{rest} }} {name};"));
+                    say(format!(
+                        "static struct {{ char tag[3]; struct {{ {w} a; {w} b; }} in; char pad[5];{rest} }} {name};"
+                    ));
                 }
                 Layout::Union => say(format!("static union {{ struct {{{fields} }} s; {w} w[{all}]; }} {name};")),
             }
@@ -1356,7 +1510,11 @@ impl Generator {
             for i in 0..n {
                 let word = self.word(node, i);
                 if layout == Layout::Globals {
-                    let _ = write!(setup, "\tp{k}_mr{}[{i}] = memory_of(&p{k}_card[{node}], &{word}, sizeof {word});\n", node + 1);
+                    let _ = write!(
+                        setup,
+                        "\tp{k}_mr{}[{i}] = memory_of(&p{k}_card[{node}], &{word}, sizeof {word});\n",
+                        node + 1
+                    );
                 }
                 if init[i] != 0 {
                     let _ = write!(setup, "\t{word} = {};\n", self.constant(init[i]));
@@ -1372,7 +1530,10 @@ impl Generator {
         for &(t, q) in &pairs {
             say(format!("static struct ibv_qp *p{k}_qp{t}_{q}, *p{k}_other{t}_{q};"));
             let (node, other) = (threads[t].node, 1 - threads[t].node);
-            let _ = write!(setup, "\tp{k}_qp{t}_{q} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &p{k}_other{t}_{q});\n");
+            let _ = write!(
+                setup,
+                "\tp{k}_qp{t}_{q} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &p{k}_other{t}_{q});\n"
+            );
             for _ in 0..self.messages[other].len() {
                 let id = buffers[other];
                 buffers[other] += 1;
@@ -1391,7 +1552,13 @@ impl Generator {
                 let n = buffers[node].max(1);
                 say(format!("static uint64_t p{k}_in{}[{n}][2];", node + 1));
                 say(format!("static struct ibv_mr *p{k}_in_mr{};", node + 1));
-                let _ = write!(early, "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], p{k}_in{}, sizeof p{k}_in{});\n", node + 1, node + 1, node + 1);
+                let _ = write!(
+                    early,
+                    "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], p{k}_in{}, sizeof p{k}_in{});\n",
+                    node + 1,
+                    node + 1,
+                    node + 1
+                );
             }
         }
         if threads.iter().any(|t| t.registers == Registers::ThreadLocals) {
@@ -1413,7 +1580,9 @@ impl Generator {
                     t.number,
                     list(", ").trim_end_matches(", ")
                 ),
-                Registers::Structure => format!(" struct {{ {w} {}; }} q; memset(&q, 0, sizeof q);", list(", ").trim_end_matches(", ")),
+                Registers::Structure => {
+                    format!(" struct {{ {w} {}; }} q; memset(&q, 0, sizeof q);", list(", ").trim_end_matches(", "))
+                }
                 Registers::Array => format!(" {w} q[{n}] = {{ 0 }};"),
             };
             let wc = if self.one_in(4) { "static struct ibv_wc wc[4];" } else { "struct ibv_wc wc[4];" };
@@ -1421,7 +1590,8 @@ impl Generator {
             for (s, line) in t.lines.iter().enumerate() {
                 out.push((format!("\t{line}"), Some((t.number, s))));
             }
-            let recorded: String = t.recorded.iter().map(|(name, c)| format!(" mowgli_outcome(\"{name}\", (int64_t){c});")).collect();
+            let recorded: String =
+                t.recorded.iter().map(|(name, c)| format!(" mowgli_outcome(\"{name}\", (int64_t){c});")).collect();
             let free = if t.registers == Registers::Heap && !t.names.is_empty() { " free(q);" } else { "" };
             out.push((format!("\t{recorded}{free} return 0;\n}}"), None));
         }
@@ -1458,6 +1628,21 @@ impl Generator {
         out.push((format!("{main}\treturn 0;\n}}"), None));
         out
     }
+}
+
+/// Returns the logarithm of the number of states that a thread has, about: its place, its writes under way, and the words of its
+/// operations, each before it is read, before it is written, and after.
+fn size(t: &Thread) -> f64 {
+    let of = |(text, ..): &Row| {
+        let words = text.rsplit_once(", ").and_then(|(_, n)| n.strip_suffix(')')?.parse::<i32>().ok()).unwrap_or(1);
+        match text {
+            text if text.starts_with("put") || text.starts_with("get") => 1.1 * f64::from(words),
+            text if text.starts_with('r') && text.contains("cas") || text.starts_with("rfaa") => 1.1,
+            text if text.starts_with('m') || text.starts_with('t') || text.starts_with("send") => 0.4,
+            _ => 0.0,
+        }
+    };
+    (1.0 + t.rows.len() as f64).ln() + t.rows.iter().map(of).sum::<f64>()
 }
 
 /// Returns values with a type before each.
