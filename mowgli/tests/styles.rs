@@ -173,7 +173,7 @@ impl Batch {
         }
         text += "int main(int argc, char **argv)\n{\n\tint k = argc > 1 ? atoi(argv[1]) : 0;\n";
         for k in 0..programs.len() {
-            let _ = writeln!(text, "\tif (k == {k}) return p{k}_main();");
+            let _ = writeln!(text, "\tif (k == {k}) return p{k}_main(argc > 2 ? atoi(argv[2]) : 0);");
         }
         text += "\treturn 2;\n}\n";
         let name = if dialect.is_cpp { "styles.cc" } else { "styles.c" };
@@ -189,12 +189,17 @@ impl Batch {
         let program = &self.programs[k];
         let expected = program.expected();
         let path = self.program.display().to_string();
+        let of = |node: usize| format!("{path} {k} {node}");
+        let ran = if program.is_by_node {
+            mowgli(&["explore", "--json", "--timeout", "20", "--node", &of(0), "--node", &of(1)])
+        } else {
+            mowgli(&["explore", "--json", "--timeout", "20", &path, "--", &k.to_string()])
+        };
         if std::env::var("MOWGLI_STYLES_SHOW")
             .is_ok_and(|text| text.split(',').any(|seed| seed == program.seed.to_string()))
         {
-            eprintln!("seed {}, shown\n{}", program.seed, program.text());
+            eprintln!("seed {}, shown\n{}{}{}", program.seed, program.text(), ran.out, ran.err);
         }
-        let ran = mowgli(&["explore", "--json", "--timeout", "20", &path, "--", &k.to_string()]);
         let Ok(found) = serde_json::from_str::<Value>(&ran.out) else { return Fate::Refused(reason(&ran.err)) };
         if !found["failures"].is_array() {
             return Fate::Refused(reason(&ran.out));
@@ -227,12 +232,12 @@ impl Batch {
         let all = |of: &Value| of.as_array().cloned().unwrap_or_default();
         let pair = |v: &Value| Some((v["name"].as_str()?.to_owned(), v["value"].as_i64()?));
         let outcome = |o: &Value| all(o).iter().filter_map(pair).collect();
+        // `main` waits, too, if it joins a thread that does.
         let waits = |v: &Value| {
             let line = v["at"]["line"].as_u64().unwrap_or(0);
-            let (_, statement) = self.lines.get(&line).copied().unwrap_or((0, 1000 + line as usize));
-            (v["thread"].as_u64().unwrap_or(0) as usize - 1, statement)
+            self.lines.get(&line).copied().or((line == 0).then_some((0, 1000)))
         };
-        let stuck = |s: &Value| all(s).iter().map(waits).collect();
+        let stuck = |s: &Value| all(s).iter().filter_map(waits).collect();
         Answer {
             outcomes: all(&found["outcomes"]).iter().map(outcome).collect(),
             stuck: all(&found["stuck"]).iter().map(stuck).collect(),
@@ -272,6 +277,8 @@ struct Program {
     /// The values that the program records.
     recorded: Vec<Recorded>,
     styles: BTreeSet<&'static str>,
+    /// True if the program is started once per node.
+    is_by_node: bool,
     /// The estimated logarithm of the number of states.
     size: f64,
 }

@@ -42,6 +42,8 @@ enum Registers {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
+    /// `main` is the thread.
+    Main,
     Node,
     Pthread,
     Thrd,
@@ -92,6 +94,8 @@ pub(super) struct Generator {
     switches: BTreeSet<&'static str>,
     styles: BTreeSet<&'static str>,
     has_messages: bool,
+    /// True if the program is started once per node.
+    is_by_node: bool,
     messages: [Vec<Message>; 2],
     queue_pairs: BTreeSet<(usize, usize)>,
 }
@@ -120,6 +124,7 @@ impl Generator {
             switches: BTreeSet::new(),
             styles: BTreeSet::new(),
             has_messages: false,
+            is_by_node: false,
             messages: [Vec::new(), Vec::new()],
             queue_pairs: BTreeSet::new(),
         };
@@ -128,6 +133,8 @@ impl Generator {
             generator.memories.push(memory);
         }
         generator.has_messages = generator.one_in(5);
+        generator.is_by_node =
+            generator.one_in(5) && generator.style(&["a program", "a program per node"]) == "a program per node";
         generator
     }
 
@@ -1344,11 +1351,16 @@ impl Generator {
             "structure of registers" => Structure,
             _ => Array,
         };
-        let mut starts = vec!["mowgli_node", "mowgli_node"];
-        if node == 0 {
+        let is_first = number == node;
+        let mut starts = if self.is_by_node { Vec::new() } else { vec!["mowgli_node", "mowgli_node"] };
+        if self.is_by_node && is_first {
+            starts.extend(["main", "main", "main"]);
+        }
+        if node == 0 || self.is_by_node {
             starts.extend(["pthread_create", if self.dialect.is_cpp { "std::thread" } else { "thrd_create" }]);
         }
         let start = match self.style(&starts) {
+            "main" => Start::Main,
             "pthread_create" => Start::Pthread,
             "thrd_create" => Start::Thrd,
             "std::thread" => Start::StdThread,
@@ -1394,7 +1406,7 @@ impl Generator {
 
     pub(super) fn program(mut self) -> Program {
         let count = if self.one_in(3) { 3 } else { 2 };
-        let all_on_one = self.one_in(6);
+        let all_on_one = !self.is_by_node && self.one_in(6);
         let mut threads = Vec::new();
         for number in 0..count {
             let node = if all_on_one { 0 } else { number % 2 };
@@ -1405,10 +1417,10 @@ impl Generator {
         }
         let variants = self.variants(&threads);
         let c = self.code(&threads);
-        let Self { seed, recorded, styles, helpers, .. } = self;
+        let Self { seed, recorded, styles, helpers, is_by_node, .. } = self;
         let header = helpers.into_values().map(|text| text + "\n").collect();
         let size = threads.iter().map(size).sum();
-        Program { seed, c, header, variants, recorded, styles, size }
+        Program { seed, c, header, variants, recorded, styles, is_by_node, size }
     }
 
     /// Writes the tests.
@@ -1422,7 +1434,7 @@ impl Generator {
         for (node, memory) in self.memories.iter().enumerate() {
             let init: Vec<String> = memory.init.iter().map(ToString::to_string).collect();
             let _ = write!(declared, " m{}@{}[{}] = ({});", node + 1, node + 1, init.len(), init.join(", "));
-            for i in 0..init.len() {
+            for i in 0..if self.is_by_node { 0 } else { init.len() } {
                 let x = Self::litmus(node, i);
                 self.recorded.push(Recorded {
                     name: format!("m{}_{i}", node + 1),
@@ -1463,9 +1475,10 @@ impl Generator {
     fn code(&mut self, threads: &[Thread]) -> Vec<(String, Option<(usize, usize)>)> {
         let (k, w) = (self.k, self.word_type());
         let mut out: Vec<(String, Option<(usize, usize)>)> = Vec::new();
-        let mut setup = String::new();
+        let mut setups = [String::new(), String::new()];
         let mut say = |text: String| out.push((text, None));
         for node in 0..2 {
+            let setup = &mut setups[node];
             let (layout, init) = (self.memories[node].layout, self.memories[node].init.clone());
             let (name, n) = (format!("p{k}_m{}", node + 1), init.len());
             // Text has an end behind its last word.
@@ -1527,40 +1540,72 @@ impl Generator {
         say(format!("static struct card p{k}_card[2];"));
         let pairs: Vec<(usize, usize)> = self.queue_pairs.iter().copied().collect();
         let mut buffers = [0, 0];
-        for &(t, q) in &pairs {
-            say(format!("static struct ibv_qp *p{k}_qp{t}_{q}, *p{k}_other{t}_{q};"));
+        // For each node what begins its sides of the queue pairs, and what connects them.
+        let (mut sides, mut connections, mut together) =
+            ([String::new(), String::new()], [String::new(), String::new()], String::new());
+        for (position, &(t, q)) in pairs.iter().enumerate() {
+            let (own, far) = (format!("p{k}_qp{t}_{q}"), format!("p{k}_other{t}_{q}"));
+            say(format!("static struct ibv_qp *{own}, *{far};"));
             let (node, other) = (threads[t].node, 1 - threads[t].node);
-            let _ = write!(
-                setup,
-                "\tp{k}_qp{t}_{q} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &p{k}_other{t}_{q});\n"
-            );
-            for _ in 0..self.messages[other].len() {
-                let id = buffers[other];
-                buffers[other] += 1;
+            let _ = write!(together, "\t{own} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &{far});\n");
+            for (side, qp) in [(node, &own), (other, &far)] {
                 let _ = write!(
-                    setup,
-                    "\treceive_into(p{k}_other{t}_{q}, p{k}_in_mr{}, p{k}_in{}[{id}], sizeof p{k}_in{}[{id}], {id});\n",
-                    other + 1,
-                    other + 1,
-                    other + 1
+                    sides[side],
+                    "\t{qp} = pair_of(&p{k}_card[{side}]); begins_pair({qp}); mine.pairs[{position}] = {qp}->qp_num; mine.lid = lid_of({qp});\n"
                 );
+                let _ = write!(connections[side], "\tconnect_to({qp}, theirs.lid, theirs.pairs[{position}]);\n");
+            }
+            for _ in 0..self.messages[other].len() {
+                let (id, to) = (buffers[other], format!("p{k}_in{}", other + 1));
+                buffers[other] += 1;
+                let receive =
+                    format!("\treceive_into({far}, p{k}_in_mr{}, {to}[{id}], sizeof {to}[{id}], {id});\n", other + 1);
+                together += &receive;
+                sides[other] += &receive;
             }
         }
-        let mut early = format!("\tcard_open(&p{k}_card[0], 1);\n\tcard_open(&p{k}_card[1], 2);\n");
+        let mut cards = [String::new(), String::new()];
         for node in 0..2 {
+            cards[node] = format!("\tcard_open(&p{k}_card[{node}], {});\n", if self.is_by_node { 1 } else { node + 1 });
             if self.has_messages {
-                let n = buffers[node].max(1);
-                say(format!("static uint64_t p{k}_in{}[{n}][2];", node + 1));
+                let (n, to) = (buffers[node].max(1), format!("p{k}_in{}", node + 1));
+                say(format!("static uint64_t {to}[{n}][2];"));
                 say(format!("static struct ibv_mr *p{k}_in_mr{};", node + 1));
                 let _ = write!(
-                    early,
-                    "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], p{k}_in{}, sizeof p{k}_in{});\n",
-                    node + 1,
-                    node + 1,
+                    cards[node],
+                    "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], {to}, sizeof {to});\n",
                     node + 1
                 );
             }
         }
+        let setup = if self.is_by_node {
+            say(format!("static struct ibv_mr p{k}_far[4];"));
+            let by_node = |node: usize| {
+                let (own, far) = (node + 1, 2 - node);
+                let is_heap =
+                    |node: usize| matches!(self.memories[node].layout, Layout::HeapArray | Layout::HeapStructure);
+                let base =
+                    if is_heap(node) { format!("\tmine.memory = (uintptr_t)p{k}_m{own};\n") } else { String::new() };
+                let there = if is_heap(1 - node) {
+                    format!("\t*(void **)&p{k}_m{far} = (void *)theirs.memory;\n")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "if (node == {node}) {{\n{}{}{base}\tfor (int i = 0; i < 4; i++) if (p{k}_mr{own}[i]) mine.keys[i] = p{k}_mr{own}[i]->rkey;\n{}\
+                     \texchange({node}, &mine, &theirs);\n{}{there}\
+                     \tfor (int i = 0; i < 4; i++) {{ p{k}_far[i].rkey = theirs.keys[i]; p{k}_mr{far}[i] = &p{k}_far[i]; }}\n}}\n",
+                    cards[node], setups[node], sides[node], connections[node]
+                )
+            };
+            format!(
+                "\tstruct about mine, theirs;\n\tmemset(&mine, 0, sizeof mine); memset(&theirs, 0, sizeof theirs);\n\t{}\telse {}",
+                by_node(0),
+                by_node(1)
+            )
+        } else {
+            cards.concat() + &setups.concat() + &together
+        };
         if threads.iter().any(|t| t.registers == Registers::ThreadLocals) {
             say(format!("static __thread {w} p{k}_own[64];"));
         }
@@ -1595,31 +1640,35 @@ impl Generator {
             let free = if t.registers == Registers::Heap && !t.names.is_empty() { " free(q);" } else { "" };
             out.push((format!("\t{recorded}{free} return 0;\n}}"), None));
         }
-        let mut main = format!("static int p{k}_main(void)\n{{\n{early}{setup}");
-        let mut join = String::new();
-        for t in threads {
-            let f = format!("p{k}_t{}", t.number);
-            match t.start {
-                Start::Node => _ = write!(main, "\tmowgli_node({}, {f}, NULL);\n", t.node + 1),
-                Start::Pthread => {
-                    let _ = write!(main, "\tpthread_t {f}_id;\n\tpthread_create(&{f}_id, NULL, {f}, NULL);\n");
-                    let _ = write!(join, "\tpthread_join({f}_id, NULL);\n");
-                }
-                Start::Thrd => {
-                    let _ = write!(main, "\tthrd_t {f}_id;\n\tthrd_create(&{f}_id, {f}, NULL);\n");
-                    let _ = write!(join, "\tthrd_join({f}_id, NULL);\n");
-                }
-                Start::StdThread => {
-                    let _ = write!(main, "\tstd::thread {f}_id({f}, nullptr);\n");
-                    let _ = write!(join, "\t{f}_id.join();\n");
+        let mut main = format!("static int p{k}_main(int node)\n{{\n\t(void)node;\n{setup}");
+        for node in if self.is_by_node { vec![Some(0), Some(1)] } else { vec![None] } {
+            let (mut start, mut join, mut own) = (String::new(), String::new(), String::new());
+            for t in threads.iter().filter(|t| node.is_none_or(|node| t.node == node)) {
+                let f = format!("p{k}_t{}", t.number);
+                match t.start {
+                    Start::Main => _ = write!(own, "\t{f}(NULL);\n"),
+                    Start::Node => _ = write!(start, "\tmowgli_node({}, {f}, NULL);\n", t.node + 1),
+                    Start::Pthread => {
+                        let _ = write!(start, "\tpthread_t {f}_id;\n\tpthread_create(&{f}_id, NULL, {f}, NULL);\n");
+                        let _ = write!(join, "\tpthread_join({f}_id, NULL);\n");
+                    }
+                    Start::Thrd => {
+                        let _ = write!(start, "\tthrd_t {f}_id;\n\tthrd_create(&{f}_id, {f}, NULL);\n");
+                        let _ = write!(join, "\tthrd_join({f}_id, NULL);\n");
+                    }
+                    Start::StdThread => {
+                        let _ = write!(start, "\tstd::thread {f}_id({f}, nullptr);\n");
+                        let _ = write!(join, "\t{f}_id.join();\n");
+                    }
                 }
             }
+            if !self.is_by_node && (join.is_empty() || threads.iter().any(|t| t.start == Start::Node)) {
+                join += "\tmowgli_join();\n";
+            }
+            let all = start + &own + &join;
+            main += &node.map_or(all.clone(), |node| format!("\tif (node == {node}) {{\n{all}\t}}\n"));
         }
-        main += &join;
-        if join.is_empty() || threads.iter().any(|t| t.start == Start::Node) {
-            main += "\tmowgli_join();\n";
-        }
-        for node in 0..2 {
+        for node in if self.is_by_node { 0..0 } else { 0..2 } {
             for i in 0..self.memories[node].init.len() {
                 let word = self.word(node, i);
                 let _ = write!(main, "\tmowgli_outcome(\"m{}_{i}\", (int64_t){word});\n", node + 1);

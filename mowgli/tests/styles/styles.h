@@ -5,6 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <mowgli.h>
 #include <pthread.h>
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <x86intrin.h>
 #ifdef __cplusplus
 #include <atomic>
@@ -68,22 +71,31 @@ static UNUSED struct ibv_qp *pair_of(struct card *c)
 	init.cap.max_inline_data = 64;
 	return ibv_create_qp(c->pd, &init);
 }
-static UNUSED void connect_to(struct ibv_qp *qp, struct ibv_qp *other)
+static UNUSED void begins_pair(struct ibv_qp *qp)
 {
-	struct ibv_port_attr port;
-	ibv_query_port(other->context, 1, &port);
 	struct ibv_qp_attr a;
 	memset(&a, 0, sizeof a);
 	a.qp_state = IBV_QPS_INIT;
 	a.port_num = 1;
 	a.qp_access_flags = ALL_RIGHTS;
 	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) abort();
+}
+static UNUSED uint16_t lid_of(struct ibv_qp *qp)
+{
+	struct ibv_port_attr port;
+	ibv_query_port(qp->context, 1, &port);
+	return port.lid;
+}
+static UNUSED void connect_to(struct ibv_qp *qp, uint16_t lid, uint32_t number)
+{
+	struct ibv_qp_attr a;
+	memset(&a, 0, sizeof a);
 	a.qp_state = IBV_QPS_RTR;
-	a.path_mtu = port.active_mtu;
-	a.dest_qp_num = other->qp_num;
+	a.path_mtu = IBV_MTU_1024;
+	a.dest_qp_num = number;
 	a.max_dest_rd_atomic = 16;
 	a.min_rnr_timer = 12;
-	a.ah_attr.dlid = port.lid;
+	a.ah_attr.dlid = lid;
 	a.ah_attr.port_num = 1;
 	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) abort();
@@ -99,8 +111,10 @@ static UNUSED struct ibv_qp *pair_between(struct card *from, struct card *to, st
 {
 	struct ibv_qp *qp = pair_of(from);
 	*other = pair_of(to);
-	connect_to(qp, *other);
-	connect_to(*other, qp);
+	begins_pair(qp);
+	begins_pair(*other);
+	connect_to(qp, lid_of(*other), (*other)->qp_num);
+	connect_to(*other, lid_of(qp), qp->qp_num);
 	return qp;
 }
 static UNUSED void receive_into(struct ibv_qp *qp, struct ibv_mr *mr, void *at, uint32_t length, uint64_t id)
@@ -115,6 +129,24 @@ static UNUSED void receive_into(struct ibv_qp *qp, struct ibv_mr *mr, void *at, 
 	wr.sg_list = &to;
 	wr.num_sge = 1;
 	if (ibv_post_recv(qp, &wr, &bad)) abort();
+}
+
+/* The content of the message that a program of one node sends the other: where its memory is, the keys, and the queue pairs. */
+struct about { uint64_t memory; uint32_t keys[4], pairs[8]; uint16_t lid; };
+/* Exchanges these over TCP. Node 0 listens. */
+static UNUSED void exchange(int node, struct about *mine, struct about *theirs)
+{
+	struct sockaddr_in at;
+	memset(&at, 0, sizeof at);
+	at.sin_family = AF_INET;
+	at.sin_port = htons(18515);
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int line = socket(AF_INET, SOCK_STREAM, 0);
+	if (node == 0) {
+		if (bind(line, (struct sockaddr *)&at, sizeof at) || listen(line, 1)) abort();
+		line = accept(line, NULL, NULL);
+	} else if (connect(line, (struct sockaddr *)&at, sizeof at)) abort();
+	if (write(line, mine, sizeof *mine) != sizeof *mine || recv(line, theirs, sizeof *theirs, MSG_WAITALL) != sizeof *theirs) abort();
 }
 
 /* A work request with up to four scatter elements. */
