@@ -1033,7 +1033,8 @@ fn printed_c_compiles_alone() {
     let folder = tempfile::tempdir().unwrap();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/papers");
     let tests = walk::litmus_files(&tests).into_iter().map(|path| path.display().to_string());
-    let converted = tests.step_by(5).map(|path| vec!["convert".to_owned(), "--to".to_owned(), "c-verbs".to_owned(), path]);
+    let converted =
+        tests.step_by(5).map(|path| vec!["convert".to_owned(), "--to".to_owned(), "c-verbs".to_owned(), path]);
     let emitted = catalogue().into_iter().map(|entry| vec!["emit".to_owned(), "c".to_owned(), entry.name.to_owned()]);
     let mut counts = [0, 0];
     for args in converted.chain(emitted) {
@@ -1045,7 +1046,8 @@ fn printed_c_compiles_alone() {
         counts[usize::from(args[0] == "emit")] += 1;
         let source = file(folder.path(), "printed.c", &printed.out);
         let mut compiler = Command::new("cc");
-        let output = compiler.args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", &source]).output().expect("cc runs");
+        let output =
+            compiler.args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", &source]).output().expect("cc runs");
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
     assert!(counts.iter().all(|n| *n > 5), "{counts:?}");

@@ -1,10 +1,10 @@
 //! Programs in C and C++ that say what random litmus tests say, in as many styles as C has.
 //!
-//! **Computes**: from a seed a litmus test and a program. Each statement in C is one line. The test has its reads and writes word by word, in the
-//! order of the C code: a copy reads all its words upwards, and then writes them upwards.
+//! **Computes**: from a seed a litmus test and a program. Each statement in C is one line. The test has its reads and writes
+//! word by word, in the order of the C code. A copy reads all its words upwards, and then writes them upwards.
 //!
-//! **Invariant**: a statement of the program and the rows of the test that it is have the same number. A value that the program records is a
-//! function of the registers of the test.
+//! **Invariant**: a statement of the program and the rows of the test that it is have the same number. A value that the
+//! program records is a function of the registers of the test.
 //!
 //! **Example**: `memcpy(&l, &m, 16)` is `r1 := m1[0]` and `r2 := m1[1]`.
 //!
@@ -43,7 +43,8 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Compares programs with fresh seeds, all but those in the styles that `MOWGLI_STYLES_WITHOUT` names. `MOWGLI_STYLES` is their number, and `MOWGLI_STYLES_SEED` the first seed.
+/// Compares programs with fresh seeds. `MOWGLI_STYLES` is their number, and `MOWGLI_STYLES_SEED` the first seed.
+/// `MOWGLI_STYLES_WITHOUT` names styles that no program has.
 fn fresh() {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let first = number("MOWGLI_STYLES_SEED").unwrap_or_else(|| fastrand::u64(1_000..1_000_000_000));
@@ -80,7 +81,7 @@ struct Answer {
     stuck: BTreeSet<BTreeMap<usize, usize>>,
 }
 
-/// What became of a program.
+/// The result of a comparison.
 #[derive(Debug)]
 enum Fate {
     Decided { outcomes: usize, is_stuck: bool },
@@ -268,7 +269,7 @@ struct Program {
     c: Vec<(String, Option<(usize, usize)>)>,
     /// Structures and functions, in a header because the line of a statement is the innermost one outside of headers.
     header: String,
-    /// The tests: one for each choice of the polls that find a completion, among those that look a bounded number of times.
+    /// The tests. A poll that looks a bounded number of times finds a completion in one half of them.
     variants: Vec<Variant>,
     /// The values that the program records.
     recorded: Vec<Recorded>,

@@ -1679,8 +1679,8 @@ impl Generator {
     }
 }
 
-/// Returns the logarithm of the number of states that a thread has, about: its place, its writes under way, and the words of its
-/// operations, each before it is read, before it is written, and after.
+/// Estimates the logarithm of the number of states of a thread. It counts its rows, its writes under way, and the words of its
+/// operations. Each word is not read, not written, or written.
 fn size(t: &Thread) -> f64 {
     let of = |(text, ..): &Row| {
         let words = text.rsplit_once(", ").and_then(|(_, n)| n.strip_suffix(')')?.parse::<i32>().ok()).unwrap_or(1);
