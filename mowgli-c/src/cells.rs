@@ -35,8 +35,6 @@ pub(crate) struct Uses {
     copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
-    /// Ranges all of whose bytes are in cells of any size, for example a text for which a thread waits.
-    ranges: BTreeSet<(u64, u64)>,
     /// The memory that threads have allocated: the largest size at each address.
     blocks: BTreeMap<u64, u64>,
 }
@@ -121,11 +119,6 @@ impl Uses {
         self.words.insert((at, size))
     }
 
-    /// Records a range all of whose bytes are in cells of any size; true if it is new.
-    pub(crate) fn range(&mut self, at: u64, size: u64) -> bool {
-        self.ranges.insert((at, size))
-    }
-
     /// Records memory that a thread has allocated.
     pub(crate) fn allocate(&mut self, blocks: &[(u64, u64)]) {
         for &(at, size) in blocks {
@@ -208,9 +201,6 @@ impl Uses {
             for (at, size) in shared {
                 cells.fill(at, size)?;
             }
-        }
-        for &(at, size) in &self.ranges {
-            cells.fill(at, size)?;
         }
         while self.extend(&mut cells)? {}
         Ok(cells)

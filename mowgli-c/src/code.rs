@@ -363,7 +363,6 @@ impl CompiledProgram {
         if let RunEnd::Needs(at, size, need) = end {
             let is_new = match need {
                 Need::Word => self.uses.word(at, size),
-                Need::Range => self.uses.range(at, size),
                 Need::Block => false,
             };
             self.notice(is_new);
@@ -656,6 +655,21 @@ impl CompiledProgram {
                 }
                 RunEnd::Discarded => return CodeAt::Discarded,
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
+                RunEnd::Waits(at) => {
+                    // It reads a word that nobody writes, for ever.
+                    let x = self.word(
+                        &format!("waits_{}", thread + 1),
+                        self.made.threads.get(thread).map_or(1, |t| t.0),
+                        0,
+                    );
+                    if self.is_stale {
+                        return CodeAt::Cut("a loop that was not known".to_owned());
+                    }
+                    let state =
+                        name_of(tape.iter().map(|v: &i64| v.to_le_bytes()).collect::<Vec<_>>().iter().map(|v| &v[..]));
+                    let site = CallSite { places: at.clone(), is_plain: false };
+                    return CodeAt::Call(open.named(ModelCall { call: tso::Method::Read { x }.into(), state, site }));
+                }
                 RunEnd::Needs(at, size, Need::Block) => {
                     let what = format!("uses {size} bytes at {at:x}, where no thread has allocated memory");
                     let failed = Some((FailureKind::Program, Vec::new(), what));

@@ -12,7 +12,7 @@ pub(crate) struct Lines(Vec<LinesOfProgram>);
 
 struct LinesOfProgram {
     program: std::path::PathBuf,
-    known: BTreeMap<u64, Option<(String, u32)>>,
+    known: BTreeMap<u64, Vec<(String, u32)>>,
     /// The variables with static storage: address, size, name.
     variables: Vec<(u64, u64, String)>,
 }
@@ -55,16 +55,19 @@ impl LinesOfProgram {
         let unknown: Vec<u64> = places.iter().copied().filter(|pc| !self.known.contains_key(pc)).collect();
         if !unknown.is_empty() {
             let all = unknown.iter().map(|pc| format!("{pc:x}"));
-            let text = said(Command::new("addr2line").arg("-e").arg(&self.program).args(all));
-            for (pc, line) in unknown.iter().zip(text.lines()) {
-                let line = line.split(" (").next().unwrap_or(line);
-                let found = line.rsplit_once(':').and_then(|(file, at)| Some((file.to_owned(), at.parse().ok()?)));
-                self.known.insert(*pc, found.filter(|(file, _): &(String, u32)| file != "??"));
+            let text = said(Command::new("addr2line").args(["-a", "-i", "-e"]).arg(&self.program).args(all));
+            // Behind each address come its lines: that of an inlined function before that of its caller.
+            for (pc, lines) in unknown.iter().zip(text.split("0x").skip(1)) {
+                let line = |line: &str| {
+                    let (file, at) = line.split(" (").next()?.rsplit_once(':')?;
+                    (file != "??").then_some((file.to_owned(), at.parse().ok()?))
+                };
+                self.known.insert(*pc, lines.lines().skip(1).filter_map(line).collect());
             }
         }
-        let of = |pc: &u64| self.known.get(pc).cloned().flatten();
+        let of = |pc: &u64| self.known.get(pc).cloned().unwrap_or_default();
         let lines: Vec<(String, u32)> =
-            places.iter().filter_map(of).filter(|(file, _)| !file.contains("/infiniband/")).collect();
+            places.iter().flat_map(of).filter(|(file, _)| !file.contains("/infiniband/")).collect();
         let is_header =
             |(file, _): &&(String, u32)| Path::new(file).extension().is_some_and(|x| x == "h" || x == "hpp");
         let line = lines.iter().find(|line| !is_header(line)).or(lines.first()).cloned();

@@ -71,6 +71,8 @@ pub(crate) enum RunEnd {
     Unsupported(CallStack, String),
     /// An assumption is false.
     Discarded,
+    /// It loops, and looks at memory that nobody else has written so far.
+    Waits(CallStack),
     /// The runtime needs to know more of memory: an address, a size, and why.
     Needs(u64, u64, Need),
     /// `main` has to take part as a thread.
@@ -82,8 +84,6 @@ pub(crate) enum RunEnd {
 pub(crate) enum Need {
     /// These bytes are one cell.
     Word,
-    /// These bytes are in cells of any size.
-    Range,
     /// The block that another thread has allocated there.
     Block,
 }
@@ -388,9 +388,10 @@ impl Process {
             Some(b'm') => RunEnd::Misuse(at, what, Vec::new()),
             Some(b'd') => RunEnd::Discarded,
             Some(b'z') => RunEnd::NeedsMain,
+            Some(b'l') => RunEnd::Waits(at),
             Some(b'n') => {
                 let number = |at: usize| what.split(' ').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-                RunEnd::Needs(number(0), number(1), [Need::Range, Need::Word, Need::Block][number(2).min(2) as usize])
+                RunEnd::Needs(number(0), number(1), if number(2) == 2 { Need::Block } else { Need::Word })
             }
             _ => RunEnd::Unsupported(at, what),
         }
