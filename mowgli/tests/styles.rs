@@ -317,7 +317,7 @@ impl Program {
         let mut answer = Answer::default();
         for Variant { text, found, rows } in &self.variants {
             let test = parse("test", text).unwrap_or_else(|e| panic!("seed {}: {e:?}\n{text}", self.seed));
-            let engine = if self.seed % 4 == 0 { Engine::Declarative } else { Engine::Operational };
+            let engine = if self.seed.is_multiple_of(4) { Engine::Declarative } else { Engine::Operational };
             let Ok(solved) = solve_with(engine, &test, Limits::default()) else { panic!("seed {}\n{text}", self.seed) };
             assert!(solved.explored.stop.is_none(), "seed {}\n{text}", self.seed);
             for values in solved.outcomes.keys() {

@@ -100,6 +100,9 @@ pub(super) struct Generator {
     queue_pairs: BTreeSet<(usize, usize)>,
 }
 
+/// The number that a program computes from a text.
+type TextMeaning = Box<dyn Fn(&[u8]) -> i64 + Send + Sync>;
+
 /// Bytes that fill a word of text.
 const FULL: i64 = 0x6262_6262_6262_6262;
 
@@ -703,7 +706,7 @@ impl Generator {
         let short = &literal[..literal.len().min(bytes)];
         let first = |s: &[u8]| (s.len() * 256) as i64 + i64::from(s.first().copied().unwrap_or(0));
         let after = "[0] + 256 * strlen(l)";
-        let (code, meaning): (String, Box<dyn Fn(&[u8]) -> i64 + Send + Sync>) = match style {
+        let (code, meaning): (String, TextMeaning) = match style {
             "strlen" => (format!("{c} = strlen({x});"), Box::new(|s| s.len() as i64)),
             "strnlen" => (format!("{c} = strnlen({x}, {bytes});"), Box::new(|s| s.len() as i64)),
             "strcmp" => (
@@ -1477,8 +1480,7 @@ impl Generator {
         let mut out: Vec<(String, Option<(usize, usize)>)> = Vec::new();
         let mut setups = [String::new(), String::new()];
         let mut say = |text: String| out.push((text, None));
-        for node in 0..2 {
-            let setup = &mut setups[node];
+        for (node, setup) in setups.iter_mut().enumerate() {
             let (layout, init) = (self.memories[node].layout, self.memories[node].init.clone());
             let (name, n) = (format!("p{k}_m{}", node + 1), init.len());
             // Text has an end behind its last word.
@@ -1493,20 +1495,20 @@ impl Generator {
                 Layout::Array => say(format!("static {w} {name}[{all}];")),
                 Layout::HeapArray => {
                     say(format!("static {w} *{name};"));
-                    let _ = write!(setup, "\t{name} = ({w} *)calloc({all}, sizeof *{name});\n");
+                    let _ = writeln!(setup, "\t{name} = ({w} *)calloc({all}, sizeof *{name});");
                     at.clone_from(&name);
                     size = format!("{all} * sizeof *{name}");
                 }
                 Layout::HeapStructure => {
                     say(format!("static struct p{k}_s{node} {{{fields} }} *{name};"));
-                    let _ = write!(setup, "\t{name} = (struct p{k}_s{node} *)calloc(1, sizeof *{name});\n");
+                    let _ = writeln!(setup, "\t{name} = (struct p{k}_s{node} *)calloc(1, sizeof *{name});");
                     at.clone_from(&name);
                     size = format!("sizeof *{name}");
                 }
                 Layout::Pointers => {
                     say(format!("static {w} {name}_all[{n}], *{name}[{n}];"));
                     for i in 0..n {
-                        let _ = write!(setup, "\t{name}[{i}] = &{name}_all[{}];\n", n - 1 - i);
+                        let _ = writeln!(setup, "\t{name}[{i}] = &{name}_all[{}];", n - 1 - i);
                     }
                     at = format!("{name}_all");
                     size = format!("sizeof {name}_all");
@@ -1520,21 +1522,21 @@ impl Generator {
                 Layout::Union => say(format!("static union {{ struct {{{fields} }} s; {w} w[{all}]; }} {name};")),
             }
             say(format!("static struct ibv_mr *p{k}_mr{}[4];", node + 1));
-            for i in 0..n {
+            for (i, v) in init.iter().enumerate() {
                 let word = self.word(node, i);
                 if layout == Layout::Globals {
-                    let _ = write!(
+                    let _ = writeln!(
                         setup,
-                        "\tp{k}_mr{}[{i}] = memory_of(&p{k}_card[{node}], &{word}, sizeof {word});\n",
+                        "\tp{k}_mr{}[{i}] = memory_of(&p{k}_card[{node}], &{word}, sizeof {word});",
                         node + 1
                     );
                 }
-                if init[i] != 0 {
-                    let _ = write!(setup, "\t{word} = {};\n", self.constant(init[i]));
+                if *v != 0 {
+                    let _ = writeln!(setup, "\t{word} = {};", self.constant(*v));
                 }
             }
             if layout != Layout::Globals {
-                let _ = write!(setup, "\tp{k}_mr{}[0] = memory_of(&p{k}_card[{node}], {at}, {size});\n", node + 1);
+                let _ = writeln!(setup, "\tp{k}_mr{}[0] = memory_of(&p{k}_card[{node}], {at}, {size});", node + 1);
             }
         }
         say(format!("static struct card p{k}_card[2];"));
@@ -1547,13 +1549,13 @@ impl Generator {
             let (own, far) = (format!("p{k}_qp{t}_{q}"), format!("p{k}_other{t}_{q}"));
             say(format!("static struct ibv_qp *{own}, *{far};"));
             let (node, other) = (threads[t].node, 1 - threads[t].node);
-            let _ = write!(together, "\t{own} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &{far});\n");
+            let _ = writeln!(together, "\t{own} = pair_between(&p{k}_card[{node}], &p{k}_card[{other}], &{far});");
             for (side, qp) in [(node, &own), (other, &far)] {
-                let _ = write!(
+                let _ = writeln!(
                     sides[side],
-                    "\t{qp} = pair_of(&p{k}_card[{side}]); begins_pair({qp}); mine.pairs[{position}] = {qp}->qp_num; mine.lid = lid_of({qp});\n"
+                    "\t{qp} = pair_of(&p{k}_card[{side}]); begins_pair({qp}); mine.pairs[{position}] = {qp}->qp_num; mine.lid = lid_of({qp});"
                 );
-                let _ = write!(connections[side], "\tconnect_to({qp}, theirs.lid, theirs.pairs[{position}]);\n");
+                let _ = writeln!(connections[side], "\tconnect_to({qp}, theirs.lid, theirs.pairs[{position}]);");
             }
             for _ in 0..self.messages[other].len() {
                 let (id, to) = (buffers[other], format!("p{k}_in{}", other + 1));
@@ -1571,9 +1573,9 @@ impl Generator {
                 let (n, to) = (buffers[node].max(1), format!("p{k}_in{}", node + 1));
                 say(format!("static uint64_t {to}[{n}][2];"));
                 say(format!("static struct ibv_mr *p{k}_in_mr{};", node + 1));
-                let _ = write!(
+                let _ = writeln!(
                     cards[node],
-                    "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], {to}, sizeof {to});\n",
+                    "\tp{k}_in_mr{} = memory_of(&p{k}_card[{node}], {to}, sizeof {to});",
                     node + 1
                 );
             }
@@ -1646,19 +1648,19 @@ impl Generator {
             for t in threads.iter().filter(|t| node.is_none_or(|node| t.node == node)) {
                 let f = format!("p{k}_t{}", t.number);
                 match t.start {
-                    Start::Main => _ = write!(own, "\t{f}(NULL);\n"),
-                    Start::Node => _ = write!(start, "\tmowgli_node({}, {f}, NULL);\n", t.node + 1),
+                    Start::Main => _ = writeln!(own, "\t{f}(NULL);"),
+                    Start::Node => _ = writeln!(start, "\tmowgli_node({}, {f}, NULL);", t.node + 1),
                     Start::Pthread => {
-                        let _ = write!(start, "\tpthread_t {f}_id;\n\tpthread_create(&{f}_id, NULL, {f}, NULL);\n");
-                        let _ = write!(join, "\tpthread_join({f}_id, NULL);\n");
+                        let _ = writeln!(start, "\tpthread_t {f}_id;\n\tpthread_create(&{f}_id, NULL, {f}, NULL);");
+                        let _ = writeln!(join, "\tpthread_join({f}_id, NULL);");
                     }
                     Start::Thrd => {
-                        let _ = write!(start, "\tthrd_t {f}_id;\n\tthrd_create(&{f}_id, {f}, NULL);\n");
-                        let _ = write!(join, "\tthrd_join({f}_id, NULL);\n");
+                        let _ = writeln!(start, "\tthrd_t {f}_id;\n\tthrd_create(&{f}_id, {f}, NULL);");
+                        let _ = writeln!(join, "\tthrd_join({f}_id, NULL);");
                     }
                     Start::StdThread => {
-                        let _ = write!(start, "\tstd::thread {f}_id({f}, nullptr);\n");
-                        let _ = write!(join, "\t{f}_id.join();\n");
+                        let _ = writeln!(start, "\tstd::thread {f}_id({f}, nullptr);");
+                        let _ = writeln!(join, "\t{f}_id.join();");
                     }
                 }
             }
@@ -1671,7 +1673,7 @@ impl Generator {
         for node in if self.is_by_node { 0..0 } else { 0..2 } {
             for i in 0..self.memories[node].init.len() {
                 let word = self.word(node, i);
-                let _ = write!(main, "\tmowgli_outcome(\"m{}_{i}\", (int64_t){word});\n", node + 1);
+                let _ = writeln!(main, "\tmowgli_outcome(\"m{}_{i}\", (int64_t){word});", node + 1);
             }
         }
         out.push((format!("{main}\treturn 0;\n}}"), None));
