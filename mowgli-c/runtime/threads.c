@@ -138,14 +138,18 @@ static int64_t add_word(void *at, int64_t v)
 	*(int *)at = was + (int)v;
 	return was;
 }
+static int belongs_to_library(void *at)
+{
+	static void *program;
+	Dl_info own, found;
+	if (!program && dladdr((void *)mw_runs, &own)) program = own.dli_fbase;
+	return dladdr(at, &found) && found.dli_fbase != program;
+}
 /* Begins a call about an object. One thread that waits alone in `main` would wait for ever, so `main` takes part then. */
 static void about(void *at)
 {
 	if (mw_thread < 0) { mw_window(at, 4, 1); return; }
-	static void *program;
-	Dl_info own, found;
-	if (!program && dladdr((void *)about, &own)) program = own.dli_fbase;
-	is_of_library = dladdr(at, &found) && found.dli_fbase != program;
+	is_of_library = belongs_to_library(at);
 	mw_flush();
 	if (is_alone()) return;
 	mw_heap_touch((uintptr_t)at, 4, "uses");
@@ -558,6 +562,8 @@ static void *begins(void *none)
 		mw_enters_nowhere();
 		for (size_t mark = mw_learned(); !(fn = (void *)(uintptr_t)mw_ask("started")); mw_forget(mark)) {}
 		arg = (void *)(intptr_t)mw_ask("argument");
+		/* libstdc++ reads the table of the object that is to run, which another thread has made. */
+		if (belongs_to_library(fn)) mw_load(arg, sizeof(void *));
 	}
 	ends(run(fn, arg));
 }

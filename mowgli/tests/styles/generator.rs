@@ -1506,10 +1506,9 @@ impl Generator {
                     size = format!("sizeof *{name}");
                 }
                 Layout::Pointers => {
-                    say(format!("static {w} {name}_all[{n}], *{name}[{n}];"));
-                    for i in 0..n {
-                        let _ = writeln!(setup, "\t{name}[{i}] = &{name}_all[{}];", n - 1 - i);
-                    }
+                    // A program of each node has the addresses of the other one, too.
+                    let all: Vec<String> = (0..n).map(|i| format!("&{name}_all[{}]", n - 1 - i)).collect();
+                    say(format!("static {w} {name}_all[{n}], *{name}[{n}] = {{ {} }};", all.join(", ")));
                     at = format!("{name}_all");
                     size = format!("sizeof {name}_all");
                 }
