@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::expr::{Opaque, size as size_of};
-use mowgli_core::library::CellValues;
 use mowgli_core::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{self, Method as Rdma, WAIT};
@@ -78,13 +77,6 @@ impl Library for Msw {
 }
 
 impl Hints for Msw {
-    fn returns(&self, world: &World, _: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
-        let Method::TryRead { x } = Method::of(call) else { return vec![Val::Unit] };
-        let mut values = cells(Cell { loc: x, node: world.node_of(thread) });
-        values.push(Val::Bot);
-        values
-    }
-
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
@@ -279,22 +271,14 @@ impl Subject for Msw {
 
     /// Every tuple of the values is written.
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let d = Val::Wid(Wid(Name::literal("d")));
-        let all = world.locations(MSW);
-        let mut calls: Vec<Call> = Vec::new();
-        for &x in all.iter().filter(|x| world.home(**x) == Some(world.node_of(thread))) {
-            let words = std::iter::repeat_n(bound.values.iter().map(|&v| Val::Int(v)), world.objects[&x].size);
+        let values = |_: &str, x: Option<Loc>| {
+            let size = x.and_then(|x| size(world, x)).unwrap_or_default();
+            let words = std::iter::repeat_n(bound.values.iter().map(|&v| Val::Int(v)), size);
             let tuples = words.multi_cartesian_product().take_while(|_| !expired());
-            calls.extend(tuples.map(|tuple| Method::Write { x, values: Val::tuple(&tuple) }.into()));
-            calls.push(Method::TryRead { x }.into());
-            for &y in all.iter().filter(|y| **y != x) {
-                calls.extend([Method::Put { x: y, y: x, d }.into(), Method::Get { x, y, d }.into()]);
-            }
-        }
-        if all.len() > 1 {
-            calls.push(Method::Wait { d }.into());
-        }
-        calls
+            tuples.map(|tuple| Val::tuple(&tuple)).collect()
+        };
+        let calls = method::calls_with(MSW, Method::TABLE, world, thread, &values, expired);
+        calls.into_iter().filter(|call| Library::fault(self, world, thread, call).is_none()).collect()
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::sync::LazyLock;
 
+use itertools::Itertools;
+use mowgli_core::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
@@ -159,17 +161,13 @@ impl Subject for ScRmw {
         lock::worlds(SC_RMW, empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let values = || bound.values.iter().map(|&v| Val::Int(v));
-        let of = |x: Loc| {
-            let writes = values().map(move |v| Method::Write { x, v });
-            let adds = values().map(move |v| Method::FAA { x, v });
-            // From the initial value, and from each value that is written but the last.
-            let steps = std::iter::once(Val::Int(0)).chain(values()).zip(&bound.values);
-            let swaps = steps.map(move |(v1, &v)| Method::CAS { x, v1, v2: Val::Int(v + 1) });
-            writes.chain(adds).chain(swaps).chain([Method::Read { x }]).map(Call::from).collect::<Vec<_>>()
+    /// A CAS compares with the initial value, too, because a word has that until it is written.
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let values = |name: &str, x: Option<Loc>| {
+            let first = x.filter(|_| name == "v1").map(|x| self.init(world, x.on(Node(1))));
+            first.into_iter().chain(bound.values.iter().map(|&v| Val::Int(v))).unique().collect()
         };
-        world.locations(SC_RMW).into_iter().flat_map(of).collect()
+        method::calls_with(SC_RMW, Method::TABLE, world, thread, &values, expired)
     }
 }
 

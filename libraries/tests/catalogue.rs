@@ -1,16 +1,18 @@
 //! The catalogue: what it says of its worlds, its memory and its sequential objects.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::denote::Unfolder;
-use mowgli_core::event::Call;
+use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, Scope};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::Libraries;
+use mowgli_core::method::{self, ArgumentKind};
 use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::{Bound, worlds};
+use mowgli_core::soundness::client::{Bound, clients, worlds};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
@@ -106,5 +108,84 @@ fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
         let unfolding = unfolder.unfold(Tid(1), &lookup, &|_| vec![entry]);
         let fault = unfolding.ill_defined.expect("the slot is not declared");
         assert!(fault.contains("TryRead"), "{fault}");
+    }
+}
+
+/// The values of an argument of this name that a bound stands for, written anew for each kind of library.
+fn values(entry: &Entry, world: &World, object: Option<Loc>, name: &str, bound: &Bound) -> Vec<Val> {
+    let library = entry.library().expect("it is there");
+    let size = object.map_or(0, |x| world.objects[&x].size);
+    let all = || bound.values.iter().map(|&v| Val::Int(v)).collect_vec();
+    let tuples = |words| std::iter::repeat_n(all(), words).multi_cartesian_product().map(|t| Val::tuple(&t)).collect_vec();
+    match (entry.name, name) {
+        (_, "v1") => [vec![library.init(world, object.expect("a word").on(Node(1)))], all()].concat(),
+        ("kvstore", "key") => (0..size as i64).map(Val::Int).collect(),
+        ("table", "key") => (0..size).map(|k| Val::Int((k * size) as i64)).collect(),
+        (_, "key") => vec![Val::Int(0)],
+        ("msw", "values") => tuples(size),
+        ("table", "value") => tuples(1),
+        (_, "message") => (2..=bound.words).map(|n| Val::tuple(&all()[..n])).chain(all()).collect(),
+        _ => all(),
+    }
+}
+
+/// The calls of a method table that a thread can make in a world: no fault, and a result with a shape.
+fn table_calls(entry: &Entry, world: &World, thread: Tid, bound: &Bound) -> BTreeSet<Call> {
+    let library = entry.library().expect("it is there");
+    let objects = || world.locations(library.name()).into_iter().map(Val::from).collect_vec();
+    let arguments = |(name, kind): &(&str, ArgumentKind), args: &[Val]| match kind {
+        ArgumentKind::Local | ArgumentKind::Address | ArgumentKind::Placed | ArgumentKind::Object => objects(),
+        ArgumentKind::Node => world.all_nodes().iter().map(Val::from).collect(),
+        ArgumentKind::Nodes => world.all_nodes().subsets().map(Val::from).collect(),
+        ArgumentKind::Thread => world.tids().map(Val::from).collect(),
+        ArgumentKind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
+        ArgumentKind::Value => values(entry, world, args.first().and_then(|x| x.loc()), name, bound),
+        ArgumentKind::Way | ArgumentKind::Locals | ArgumentKind::Places => Vec::new(),
+    };
+    let of_method = |method: &method::Method| {
+        let all = method.takes.iter().fold(vec![Vec::new()], |all: Vec<Vec<Val>>, argument| {
+            all.iter().flat_map(|args| arguments(argument, args).into_iter().map(|v| [&args[..], &[v]].concat())).collect()
+        });
+        all.into_iter().map(|args| Call::new(library.name(), method.name, &args)).collect_vec()
+    };
+    let cells = |cell| values(entry, world, None, "", bound).into_iter().chain([library.init(world, cell)]).collect();
+    let happens = |call: &Call| {
+        let mut results = library.returns(world, &[], thread, call, &cells).into_iter();
+        results.any(|ret| !library.shapes(world, &Event { thread, call: call.clone(), ret }).is_empty())
+    };
+    // Nobody waits for a message of a node without threads.
+    let is_alone = world.threads.iter().all_equal();
+    let all = library.methods().iter().filter(|m| !(is_alone && m.name.ends_with("Serve"))).flat_map(of_method);
+    all.filter(|call| library.fault(world, thread, call).is_none() && happens(call)).collect()
+}
+
+/// The number of clients with these calls of each thread. A thread that takes part in an object may have none.
+fn naive_count(world: &World, calls: &[BTreeSet<Call>], most: usize) -> usize {
+    let is_member = |t: Tid| world.objects.values().any(|o| o.members.contains(&t));
+    let of_thread = |(t, calls): (Tid, &BTreeSet<Call>)| -> usize {
+        (usize::from(!is_member(t))..=most).map(|n| calls.len().pow(n as u32)).sum()
+    };
+    let all: usize = world.tids().zip(calls).map(of_thread).product();
+    // One client would have no calls at all.
+    all - usize::from(world.tids().all(is_member))
+}
+
+#[test]
+fn clients_of_a_bound_make_every_call_of_the_method_table() {
+    let bound = Bound { values: vec![1, 2], ..bound(2, 2, 2) };
+    for entry in catalogue().iter().chain(&x86::catalogue()) {
+        let mut counts = BTreeMap::new();
+        for (world, _) in clients(&*entry.subject, &bound, &|| false).expect("they are few") {
+            counts.entry(format!("{world:?}")).or_insert((world, 0)).1 += 1;
+        }
+        assert!(!counts.is_empty(), "{}", entry.name);
+        for (world, count) in counts.values() {
+            let naive = world.tids().map(|t| table_calls(entry, world, t, &bound)).collect_vec();
+            for (t, naive) in world.tids().zip(&naive) {
+                let made = entry.subject.calls(world, t, &bound, &|| false);
+                assert_eq!(&made.iter().cloned().collect::<BTreeSet<_>>(), naive, "{} {world:?}", entry.name);
+            }
+            assert_eq!(*count, naive_count(world, &naive, bound.calls), "{} {world:?}", entry.name);
+        }
     }
 }

@@ -7,6 +7,7 @@ use mowgli_core::implementation::misdeclared;
 use mowgli_core::library::Hints;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
+use mowgli_core::shape::ShapeTerm;
 use mowgli_core::soundness::client::{Bound, Client, worlds};
 use mowgli_core::soundness::verdict::{Report, Verdict};
 use mowgli_core::value::Val;
@@ -36,8 +37,59 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
     if let Some(mistake) = all.into_iter().find_map(|(world, v)| misdeclared(&*v.implementation, world)) {
         return Err(wrong(mistake));
     }
-    let mut own = calls.iter().filter(|(_, _, call)| call.library == library.name());
-    own.try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))
+    let own = || calls.iter().filter(|(_, _, call)| call.library == library.name());
+    own().try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))?;
+    own().map(|(.., call)| call.method).unique().try_for_each(|method| {
+        let of_method = own().filter(|(.., call)| call.method == method);
+        is_reached(library, of_method, bound)
+    })
+}
+
+/// Returns the results that a call may have, if cells have their initial value or one of the bound.
+fn results(library: &dyn Hints, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Vec<Val> {
+    let of_bound = bound.values.iter().map(|&v| Val::Int(v));
+    let cells = |cell: Cell| [library.init(world, cell)].into_iter().chain(of_bound.clone()).collect();
+    library.returns(world, &[], thread, call, &cells)
+}
+
+/// Checks that some result of one of these calls of a method leads into each branch of its shape, because no execution
+/// has a branch without one. A branch that no execution is to have need not be reached.
+fn is_reached<'c>(
+    library: &dyn Hints,
+    calls: impl Iterator<Item = &'c (World, Tid, Call)>,
+    bound: &Bound,
+) -> Result<(), InputError> {
+    let Some(shapes) = library.shape_terms() else { return Ok(()) };
+    let mut seen: Vec<(ShapeTerm, Call, [bool; 2])> = Vec::new();
+    for (world, thread, call) in calls {
+        let event = |ret| Event { thread: *thread, call: call.clone(), ret };
+        for ret in results(library, world, *thread, call, bound) {
+            shapes.branches(world, &event(ret), &mut |term, is_yes| {
+                let at = seen.iter().position(|(known, ..)| known == term).unwrap_or_else(|| {
+                    seen.push((term.clone(), call.clone(), [false; 2]));
+                    seen.len() - 1
+                });
+                seen[at].2[usize::from(is_yes)] = true;
+            });
+        }
+    }
+    let never = ShapeTerm::never();
+    for (term, call, reached) in &seen {
+        let ShapeTerm::If(condition, yes, no) = term else { continue };
+        let missed = [(no, false), (yes, true)].into_iter().find(|(b, is)| !reached[usize::from(*is)] && ***b != never);
+        if let Some((_, is_yes)) = missed {
+            let branch = if is_yes { "holds" } else { "does not hold" };
+            let error = wrong(format!(
+                "the shape of {} of {}: no result leads to where {condition} {branch}, so no execution has that",
+                call.method,
+                library.name()
+            ));
+            let help = "a result is read off the shape: a value that a subevent reads as ret(), or one that a condition compares \
+                        by ret().is(v); the table of methods adds true and false for Bool; or else write Hints::returns";
+            return Err(declared(library, call, error.help(help)));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that an entry's specification and the libraries that it is built on are over the stamp order of its memory
@@ -65,9 +117,7 @@ fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, boun
     if method::find(library.methods(), call).is_some_and(|m| m.returns == Returns::Value) {
         right(&Event { thread, call: call.clone(), ret: Val::Top })?;
     }
-    let of_bound = bound.values.iter().map(|&v| Val::Int(v));
-    let cells = |cell: Cell| [library.init(world, cell)].into_iter().chain(of_bound.clone()).collect();
-    for ret in library.returns(world, &[], thread, call, &cells) {
+    for ret in results(library, world, thread, call, bound) {
         let event = Event { thread, call: call.clone(), ret };
         right(&event)?;
         let shapes = if library.only_looks(&event) { library.shapes(world, &event) } else { Vec::new() };

@@ -6,7 +6,7 @@ use itertools::Itertools;
 pub use mowgli_judge::method::{Argument, ArgumentKind, Arguments, Method, Returns, fault, find, named, objects};
 
 use crate::event::Call;
-use crate::ids::{Name, Tid, Wid};
+use crate::ids::{Loc, Name, Tid, Wid};
 use crate::soundness::client::Bound;
 use crate::value::Val;
 use crate::world::World;
@@ -291,12 +291,25 @@ pub fn calls(
     bound: &Bound,
     expired: &dyn Fn() -> bool,
 ) -> Vec<Call> {
+    let values = |_: &str, _: Option<Loc>| bound.values.iter().map(|&v| Val::Int(v)).collect();
+    calls_with(library, methods, world, thread, &values, expired)
+}
+
+/// Lists the same calls with other values. `values` returns those for an argument of this name, about this object.
+pub fn calls_with(
+    library: Name,
+    methods: &[Method],
+    world: &World,
+    thread: Tid,
+    values: &dyn Fn(&str, Option<Loc>) -> Vec<Val>,
+    expired: &dyn Fn() -> bool,
+) -> Vec<Call> {
     let of_object =
         of_library(world, library).flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
     let all = of_object.chain(methods.iter().filter(|m| !m.is_of_object()).map(|m| (m, None)));
     let here = world.node_of(thread);
     let is_here = |x: Val| x.loc().and_then(|x| world.home(x)) == Some(here);
-    let of_kind = |kind: ArgumentKind| -> Vec<Val> {
+    let of_kind = |name: &str, kind: ArgumentKind, object: Option<Val>| -> Vec<Val> {
         match kind {
             ArgumentKind::Local | ArgumentKind::Address => of_library(world, library).filter(|x| is_here(*x)).collect(),
             ArgumentKind::Placed | ArgumentKind::Object => of_library(world, library).collect(),
@@ -307,11 +320,11 @@ pub fn calls(
             ArgumentKind::Way | ArgumentKind::Locals | ArgumentKind::Places => Vec::new(),
             ArgumentKind::Thread => world.tids().map(Val::Thread).collect(),
             ArgumentKind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
-            ArgumentKind::Value => bound.values.iter().map(|&v| Val::Int(v)).collect(),
+            ArgumentKind::Value => values(name, object.and_then(Val::loc)),
         }
     };
     let of = |(method, object): (&Method, Option<Val>)| {
-        let rest = method.takes.iter().skip(usize::from(object.is_some())).map(|(_, kind)| of_kind(*kind));
+        let rest = method.takes.iter().skip(usize::from(object.is_some())).map(|(name, kind)| of_kind(name, *kind, object));
         let first = object.map(|x| vec![x]);
         let choices = first.into_iter().chain(rest).multi_cartesian_product();
         choices.map(|args| Call::new(library, method.name, &args)).collect::<Vec<_>>()

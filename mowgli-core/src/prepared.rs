@@ -47,7 +47,7 @@ pub(crate) struct StampEdge {
     pub position: RelativePosition,
 }
 
-/// Whether each stamp of a network, by its position in [`Libraries::stamps`], is in order with one stamp.
+/// Whether each stamp of a question, by its position among [`Libraries::stamps`] and further ones, is in order with one stamp.
 pub(crate) struct StampNeighbours {
     /// Whether it is before that stamp.
     pub before: Vec<bool>,
@@ -56,8 +56,8 @@ pub(crate) struct StampNeighbours {
 }
 
 impl StampNeighbours {
-    fn new(libraries: &Libraries, nodes: u8, stamp: Stamp) -> Self {
-        let stamps = libraries.stamps(nodes);
+    fn new(libraries: &Libraries, nodes: u8, more: &[Stamp], stamp: Stamp) -> Self {
+        let stamps = [&libraries.stamps(nodes), more].concat();
         Self {
             before: stamps.iter().map(|&a| libraries.to(a, stamp)).collect(),
             after: stamps.iter().map(|&b| libraries.to(stamp, b)).collect(),
@@ -73,7 +73,7 @@ pub(crate) struct Prepared {
     libraries: Libraries,
     schemas: RefCell<Schemas>,
     is_in_order: RefCell<FxHashMap<StampEdge, bool>>,
-    neighbours: RefCell<FxHashMap<(u8, Stamp), Rc<StampNeighbours>>>,
+    neighbours: RefCell<FxHashMap<(u8, Vec<Stamp>, Stamp), Rc<StampNeighbours>>>,
 }
 
 impl Prepared {
@@ -101,10 +101,10 @@ impl Prepared {
         Rc::clone(schemas.entry((names.to_vec(), capacity)).or_insert_with(new))
     }
 
-    /// Returns the neighbours of a stamp in a network of so many nodes.
-    pub fn neighbours(&self, nodes: u8, stamp: Stamp) -> Rc<StampNeighbours> {
-        let new = || Rc::new(StampNeighbours::new(&self.libraries, nodes, stamp));
-        Rc::clone(self.neighbours.borrow_mut().entry((nodes, stamp)).or_insert_with(new))
+    /// Returns the neighbours of a stamp in a network of so many nodes, among its stamps and `more`.
+    pub fn neighbours(&self, nodes: u8, more: &[Stamp], stamp: Stamp) -> Rc<StampNeighbours> {
+        let new = || Rc::new(StampNeighbours::new(&self.libraries, nodes, more, stamp));
+        Rc::clone(self.neighbours.borrow_mut().entry((nodes, more.to_vec(), stamp)).or_insert_with(new))
     }
 
     /// Returns whether an edge is always in order, which `compute` finds out if this is not known yet.

@@ -174,6 +174,9 @@ pub struct Cell {
     pub node: Node,
 }
 
+/// A function that returns the values that a cell may have.
+pub type CellValues<'a> = &'a dyn Fn(Cell) -> Vec<Val>;
+
 impl Loc {
     /// Returns the copy of this location on a node.
     #[must_use]

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
-use crate::event::{Call, Cell, Event, Reads, Shape, Sub};
+pub use crate::event::CellValues;
+use crate::event::{Call, Cell, Event, Reads, Shape};
 use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
 use crate::shape::Shapes;
 use crate::stamp::{Stamp, StampKind, StampKinds};
 use crate::value::Val;
 use crate::world::{DeclarationForm, DeclarationPart, Object, World};
-
-/// A function that returns the values that a cell may have.
-pub type CellValues<'a> = &'a dyn Fn(Cell) -> Vec<Val>;
 
 /// The initial values of the cells of a library.
 #[derive(Clone, Copy)]
@@ -147,21 +145,31 @@ pub trait Hints: Library {
     /// remembered ones matter: see [`Self::is_remembered`]. `cells` returns the possible values of a cell. Superfluous
     /// results are harmless, but a missing one loses executions.
     ///
-    /// By default it follows the table: a value comes from the cells from which a shape reads the result. To learn
-    /// these, it asks for the shapes of the call with the result [`Val::Top`], which no call returns.
+    /// By default the shape says it, beside the table: a result is a value of a cell from which a subevent reads it, or
+    /// one with which a condition compares it. See [`Shapes::results`].
     fn returns(&self, world: &World, earlier: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         let _ = earlier;
-        match method::find(self.methods(), call).map(|m| m.returns) {
-            Some(Returns::Value) => {
-                let event = Event { thread, call: call.clone(), ret: Val::Top };
-                let shapes = self.shapes(world, &event);
-                let of_result = |sub: &&Sub| sub.reads == Some(Reads::Is(Val::Top));
-                shapes.iter().flatten().find(of_result).and_then(|sub| sub.cell).map(cells).unwrap_or_default()
-            }
+        let mut results = match method::find(self.methods(), call).map(|m| m.returns) {
+            Some(Returns::Value) => Vec::new(),
             Some(Returns::Bool) => vec![Val::Bool(false), Val::Bool(true)],
             Some(Returns::Nothing) => vec![Val::Unit],
-            Some(Returns::Handle) | None => Vec::new(),
+            Some(Returns::Handle) | None => return Vec::new(),
+        };
+        let any = Event { thread, call: call.clone(), ret: Val::Top };
+        let of_shape = match self.shape_terms() {
+            Some(terms) => terms.results(world, &any, cells),
+            None => {
+                let shapes = self.shapes(world, &any);
+                let of_result = shapes.iter().flatten().filter(|sub| sub.reads == Some(Reads::Is(Val::Top)));
+                of_result.filter_map(|sub| sub.cell).flat_map(cells).collect()
+            }
+        };
+        for v in of_shape {
+            if !results.contains(&v) {
+                results.push(v);
+            }
         }
+        results
     }
 
     /// True if an execution may need this call although nothing reads its writes. Either later results depend on it, or

@@ -8,8 +8,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
-use crate::expr::{Expr, ExprTerm, Surroundings, Var, me};
+use crate::event::{Cell, CellValues, Event, Reads, Shape, Sub, Writes};
+use crate::expr::{Expr, ExprTerm, Op, Surroundings, Var, me};
 use crate::few::Few;
 use crate::ids::{Node, Tid};
 use crate::method::Method;
@@ -151,26 +151,43 @@ impl CasesTerm {
         Self { before, cases }
     }
 
+    /// Returns the result of the call of these surroundings on a state.
+    fn result(&self, state: Val, around: &Surrounding<'_>) -> Option<Val> {
+        self.case(state, around, |case, _, around| Some(case.result.eval(around)))
+    }
+
     /// Returns the state after the event of these surroundings.
     fn apply(&self, state: Val, around: &Surrounding<'_>) -> Option<Val> {
+        self.case(state, around, |case, before, around| {
+            let before: Vec<Expr> = before.iter().map(|v| (*v).into()).collect();
+            let after = || Val::tuple(&case.after(&before).iter().map(|e| e.eval(around)).collect::<Vec<_>>());
+            (Some(case.result.eval(around)) == around.ret()).then(after)
+        })
+    }
+
+    /// Calls `use_case` with the case of a state, its words, and the surroundings that have them.
+    fn case(
+        &self,
+        state: Val,
+        around: &Surrounding<'_>,
+        use_case: impl FnOnce(&Case, &[Val], &ReadWords<'_>) -> Option<Val>,
+    ) -> Option<Val> {
         let Val::Tuple(words) = state else { return None };
         let words = Some(words.parts()).filter(|words| words.len() == self.before.len())?;
-        let known = |var: Var| self.before.iter().position(|word| *word == var).map(|k| words[k]);
-        let around = ReadWords { words: &known, around };
+        let around = ReadWords { names: &self.before, words, around };
         let case = self.cases.iter().find(|case| case.when.eval(&around) == Val::Bool(true))?;
-        let before: Vec<Expr> = words.iter().map(|v| (*v).into()).collect();
-        let after = || Val::tuple(&case.after(&before).iter().map(|e| e.eval(&around)).collect::<Vec<_>>());
-        (case.result.eval(&around) == around.around.event.ret).then(after)
+        use_case(case, words, &around)
     }
 }
 
 /// The surroundings of an event, with the words of the state that it reads.
-struct ReadWords<'a, F> {
-    words: &'a F,
+struct ReadWords<'a> {
+    names: &'a [Var],
+    words: &'a [Val],
     around: &'a Surrounding<'a>,
 }
 
-impl<F: Fn(Var) -> Option<Val>> Surroundings for ReadWords<'_, F> {
+impl Surroundings for ReadWords<'_> {
     fn world(&self) -> &World {
         self.around.world()
     }
@@ -188,7 +205,8 @@ impl<F: Fn(Var) -> Option<Val>> Surroundings for ReadWords<'_, F> {
     }
 
     fn var(&self, var: Var) -> Option<Val> {
-        (self.words)(var).or_else(|| self.around.var(var))
+        let own = self.names.iter().position(|word| *word == var).map(|k| self.words[k]);
+        own.or_else(|| self.around.var(var))
     }
 }
 
@@ -391,6 +409,50 @@ impl ShapeTerm {
         self.find_sub(&mut |sub| sub.writes.as_ref().filter(is_computed))
     }
 
+    /// Visits the results that this term names, and each condition on the way with the branch that the result of the event
+    /// takes. A condition about the result leads into both branches if the result is [`Val::Top`], which no call returns.
+    fn visit(&self, around: &Surrounding<'_>, visit: &mut dyn FnMut(ShapePart<'_>)) {
+        let is_open = around.event.ret == Val::Top;
+        match self {
+            Self::Sub(sub) => {
+                let Some(cell) = sub.cell.filter(|cell| !mentions_result(cell.loc)) else { return };
+                if let Some(ReadsTerm::Is(e)) = sub.reads && *e.term() == ExprTerm::Ret {
+                    visit(ShapePart::Reads(cell.eval(around)));
+                }
+                if let Some(WritesTerm::Words(function)) = &sub.writes {
+                    visit(ShapePart::Makes(cell.eval(around), &|state| function.result(state, around)));
+                }
+            }
+            Self::Seq(parts) | Self::Either(parts) => parts.iter().for_each(|part| part.visit(around, visit)),
+            Self::If(condition, yes, no) => {
+                condition.each(&mut |e| {
+                    let with = match *e.term() {
+                        ExprTerm::Op(Op::Eq, one, other) if *one.term() == ExprTerm::Ret => Some((other, false)),
+                        ExprTerm::Op(Op::Eq, one, other) if *other.term() == ExprTerm::Ret => Some((one, false)),
+                        ExprTerm::Op(Op::In, one, all) if *one.term() == ExprTerm::Ret => Some((all, true)),
+                        _ => None,
+                    };
+                    match with.filter(|(e, _)| !mentions_result(*e)) {
+                        Some((e, true)) => e.elements(around).iter().for_each(|v| visit(ShapePart::Compares(*v))),
+                        Some((e, false)) => visit(ShapePart::Compares(e.eval(around))),
+                        None => {}
+                    }
+                });
+                let holds = condition.eval(around) == Val::Bool(true);
+                let is_both = is_open && mentions_result(*condition);
+                for (branch, is_yes) in [(yes, true), (no, false)].into_iter().filter(|b| is_both || b.1 == holds) {
+                    visit(ShapePart::Branch(self, is_yes));
+                    branch.visit(around, visit);
+                }
+            }
+            Self::For(var, set, part) => {
+                for value in set.elements(around) {
+                    part.visit(&Surrounding { bound: Some((*var, value, around)), ..*around }, visit);
+                }
+            }
+        }
+    }
+
     /// Returns the ways in which the event of these surroundings can happen.
     fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
         let mut ways = vec![PartialShape::default()];
@@ -422,6 +484,25 @@ impl ShapeTerm {
             }
         }
     }
+}
+
+/// A part of a shape that says what a call can return.
+enum ShapePart<'a> {
+    /// The result is a value of this cell.
+    Reads(Cell),
+    /// The result is that of a function of the state in this cell.
+    Makes(Cell, &'a dyn Fn(Val) -> Option<Val>),
+    /// A condition compares the result with this value.
+    Compares(Val),
+    /// A branch of a condition: the first one or the second.
+    Branch(&'a ShapeTerm, bool),
+}
+
+/// True if an expression depends on the result of the call.
+fn mentions_result(e: Expr) -> bool {
+    let mut found = false;
+    e.each(&mut |part| found |= *part.term() == ExprTerm::Ret);
+    found
 }
 
 /// The beginning of one way in which an event can happen.
@@ -599,6 +680,38 @@ impl Shapes {
             WritesTerm::Sum(_, k) => read.plus(k.eval(&around).int()?),
             WritesTerm::Words(function) => function.apply(read, &around),
             WritesTerm::Is(_) | WritesTerm::Copy(_) | WritesTerm::Step(_) => None,
+        }
+    }
+
+    /// Returns the results that the shape of a call names, given its event with the result [`Val::Top`]. Each is a value of
+    /// a cell that a subevent reads as `ret()`, or one with which a condition compares `ret()`. `cells` returns the
+    /// possible values of a cell.
+    #[must_use]
+    pub fn results(&self, world: &World, event: &Event, cells: CellValues<'_>) -> Vec<Val> {
+        let (mut results, mut compared) = (Vec::new(), Vec::new());
+        if let Some(term) = self.get(event.call.method.text()) {
+            term.visit(&Surrounding { world, event, bound: None }, &mut |part| match part {
+                ShapePart::Reads(cell) => results.extend(cells(cell)),
+                ShapePart::Makes(cell, result) => results.extend(cells(cell).into_iter().filter_map(result)),
+                ShapePart::Compares(v) => compared.push(v),
+                ShapePart::Branch(..) => {}
+            });
+        }
+        results.append(&mut compared);
+        results
+    }
+
+    /// Visits each branch of a condition about the result that an event takes: the term of the condition, and whether it
+    /// is its first branch.
+    pub fn branches<'s>(&'s self, world: &World, event: &Event, visit: &mut dyn FnMut(&ShapeTerm, bool)) {
+        if let Some(term) = self.get(event.call.method.text()) {
+            term.visit(&Surrounding { world, event, bound: None }, &mut |part| {
+                if let ShapePart::Branch(term @ ShapeTerm::If(condition, ..), is_yes) = part
+                    && mentions_result(*condition)
+                {
+                    visit(term, is_yes);
+                }
+            });
         }
     }
 

@@ -33,6 +33,14 @@ pub trait StampKind: Copy + Display + 'static {
     /// Returns every stamp in a network of `nodes` nodes. Local soundness quantifies over all of them (LOCO Def. 3.13).
     fn all(nodes: u8) -> Vec<Self>;
 
+    /// Returns the stamps that are missing from [`Self::all`] and that a question with this stamp is about: it, and those in
+    /// order with it. Local soundness quantifies over these, too.
+    #[must_use]
+    fn beside(self, nodes: u8) -> Vec<Self> {
+        let _ = nodes;
+        Vec::new()
+    }
+
     /// Returns the stamp with this name, in the form of Display. By default it searches the stamps of the largest
     /// network.
     #[must_use]
@@ -118,6 +126,7 @@ pub use plain_stamps;
 pub struct StampKinds {
     fmt: fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result,
     all: fn(u8) -> Vec<Stamp>,
+    beside: fn(u32, u8) -> Vec<Stamp>,
     renamed: fn(u32, &dyn Fn(Node) -> Node) -> Stamp,
     target: fn(u32) -> Option<Node>,
     channel: fn(u32) -> Option<u8>,
@@ -132,6 +141,7 @@ impl StampKinds {
         Self {
             fmt: |number, f| K::numbered(number).fmt(f),
             all: |nodes| K::all(nodes).into_iter().map(Stamp::from).collect(),
+            beside: |number, nodes| K::numbered(number).beside(nodes).into_iter().map(Stamp::from).collect(),
             renamed: |number, node| K::numbered(number).renamed(node).into(),
             target: |number| K::numbered(number).target(),
             channel: |number| K::numbered(number).channel(),
@@ -165,6 +175,12 @@ impl Stamp {
     #[must_use]
     pub fn node(self) -> Option<Node> {
         (self.kinds.target)(self.number)
+    }
+
+    /// Returns the stamps that a question with this one is about, besides those of every question: see [`StampKind::beside`].
+    #[must_use]
+    pub fn beside(self, nodes: u8) -> Vec<Self> {
+        (self.kinds.beside)(self.number, nodes)
     }
 
     /// Returns the number of the channel to that node; see [`StampKind::channel`].

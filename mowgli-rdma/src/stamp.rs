@@ -227,6 +227,14 @@ pub fn to(earlier: RdmaStamp, later: RdmaStamp) -> bool {
     }
 }
 
+/// Iterates over the members of all families for a queue pair to each node, and a word.
+fn of_families(nodes: u8, number: u8, word: u8) -> impl Iterator<Item = RdmaStamp> {
+    let first = StampIndex { word, ..StampIndex::from(Node(1)) };
+    let q = first.by;
+    let families = [aNLR(first), aNRW(first), aNAR(q), aNRR(first), aNLW(first), aRF(q), aGF(q), aNMW(q)];
+    families.into_iter().flat_map(move |family| (1..=nodes).map(move |n| family.by(Qp { to: Node(n), number })))
+}
+
 static KINDS: StampKinds = StampKinds::of::<RdmaStamp>();
 
 impl StampKind for RdmaStamp {
@@ -262,17 +270,19 @@ impl StampKind for RdmaStamp {
         }
     }
 
-    /// Returns the stamps of the first queue pair to each node. The stamps of another queue pair are ordered like those of
-    /// another node, so a check for two nodes covers them. The stamps of another word are ordered like those of the first. Those of
-    /// messages are left out, because only the switch `messages` has them.
+    /// Returns the stamps of the first queue pair to each node, without those of messages, which only the switch `messages`
+    /// has. A stamp of another queue pair, word or kind is in [`Self::beside`] of the stamps of a question.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
-        let first = StampIndex::from(Node(1));
-        for family in [aNLR(first), aNRW(first), aNAR(first.by), aNRR(first), aNLW(first), aRF(first.by), aGF(first.by)]
-        {
-            all.extend((1..=nodes).map(|n| family.by(Node(n).into())));
-        }
+        all.extend(of_families(nodes, 1, 0).filter(|stamp| !matches!(stamp, aNMW(_))));
         all
+    }
+
+    /// Returns the stamps of the same queue pair and word, for each node.
+    fn beside(self, nodes: u8) -> Vec<Self> {
+        let (number, word) = (self.queue_pair().map_or(1, |q| q.number), self.word().unwrap_or(0));
+        let is_usual = number == 1 && word == 0 && !matches!(self, aNMW(_));
+        if is_usual { Vec::new() } else { of_families(nodes, number, word).collect() }
     }
 
     fn named(name: &str) -> Option<Self> {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::litmus::run::solve_in;
+use crate::litmus::run::{TestVerdict, solve_in};
 use crate::litmus::test::{Model, Statement, Test};
 
 /// The fabric that a test runs over.
@@ -66,6 +66,8 @@ pub struct Ran {
     pub name: String,
     /// Its model.
     pub model: String,
+    /// The verdict on the test by its model.
+    pub verdict: TestVerdict,
     /// The fabric that it ran over.
     pub fabric: String,
     /// The number of runs.
@@ -215,6 +217,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<O
 /// Compares the outcomes of runs with those of the model.
 fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeCounts) -> Ran {
     let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
+    let verdict = answer.verdict(test);
     let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
     let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));
     let all: BTreeSet<&Vec<Val>> = seen.outcomes.keys().chain(answer.outcomes.keys()).collect();
@@ -234,6 +237,7 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeC
     Ran {
         name: test.name.clone(),
         model: test.model.to_string(),
+        verdict,
         fabric,
         runs: seen.runs,
         outcomes,

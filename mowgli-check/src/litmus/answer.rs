@@ -7,7 +7,7 @@ use mowgli_core::problem::Found;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::execution::Rules;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test};
@@ -58,6 +58,62 @@ pub struct WitnessRun {
     pub choices: Vec<usize>,
 }
 
+/// The verdict on a test: every command that solves one shows this.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum TestVerdict {
+    /// Each assertion holds, on outcomes and on stuck executions.
+    Holds,
+    /// The test has no assertion, and no execution is stuck.
+    Unasserted,
+    /// An assertion is false.
+    Fails,
+    /// No execution ends, and the test does not say so.
+    Vacuous,
+    /// Executions are stuck, and the test has no assertion about that.
+    Stuck,
+    /// A limit cut the search short.
+    Undecided,
+}
+
+impl TestVerdict {
+    /// Returns the verdict in a word or two.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Unasserted => "asserts nothing",
+            Self::Fails => "fails",
+            Self::Vacuous => "vacuous",
+            Self::Stuck => "stuck",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// True if an edit of the test can be a repair: an assertion is false, or executions are stuck.
+    #[must_use]
+    pub fn is_wrong(self) -> bool {
+        matches!(self, Self::Fails | Self::Vacuous | Self::Stuck)
+    }
+
+    /// Returns the exit code of a command: 0 if nothing is wrong, 1 if an assertion is false, 3 if the verdict is open or
+    /// the test does not speak of executions that are stuck.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Holds | Self::Unasserted => 0,
+            Self::Fails => 1,
+            Self::Vacuous | Self::Stuck | Self::Undecided => 3,
+        }
+    }
+}
+
+/// As its text.
+impl Serialize for TestVerdict {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.text())
+    }
+}
+
 /// The explanation for a program of which no execution ends.
 pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
 
@@ -87,6 +143,29 @@ impl Answer {
         let complete = self.explored.stop.is_none();
         self.holds = test.assertions.iter().map(|a| holds(test, a, &self.outcomes, complete)).collect();
         Self { runs, ..self }
+    }
+
+    /// Returns the verdict on the test.
+    #[must_use]
+    pub fn verdict(&self, test: &Test) -> TestVerdict {
+        let fails = || self.holds.iter().chain(&self.liveness).any(|holds| *holds == Some(false));
+        match () {
+            // An `allowed` assertion is false here only because no execution ends.
+            () if self.is_vacuous() && !test.is_meant_vacuous() => TestVerdict::Vacuous,
+            () if fails() => TestVerdict::Fails,
+            () if self.stop().is_some() => TestVerdict::Undecided,
+            () if self.is_stuck(test) => TestVerdict::Stuck,
+            () if test.assertions.is_empty() && test.liveness.is_empty() => TestVerdict::Unasserted,
+            () => TestVerdict::Holds,
+        }
+    }
+
+    /// Returns the text of each assertion that is false.
+    pub fn false_assertions<'t>(&'t self, test: &'t Test) -> impl Iterator<Item = String> + 't {
+        let is_false = |holds: &Option<bool>| *holds == Some(false);
+        let on_outcomes = test.assertions.iter().map(ToString::to_string).zip(&self.holds);
+        let on_stuck = test.liveness.iter().map(|l| l.text.clone()).zip(&self.liveness);
+        on_outcomes.chain(on_stuck).filter(move |(_, holds)| is_false(holds)).map(|(text, _)| text)
     }
 
     /// Returns the kinds of stuck executions.

@@ -19,7 +19,7 @@ use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, MachineRuns, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
-pub use super::answer::{Answer, WHY_NONE, WitnessRun, WitnessRuns, decides};
+pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides};
 use super::core_rma;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};

@@ -51,7 +51,7 @@ pub(super) struct LitmusArgs {
     format: Option<Format>,
     /// Only tests of this model, for example RDMA_WAIT.
     #[arg(long)]
-    model: Option<String>,
+    model: Option<Model>,
     /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
     #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
     implemented: Vec<String>,
@@ -176,6 +176,8 @@ struct Printed {
     stats: Stats,
     /// The result for other tools; `None` if the test is not of the requested model.
     record: Option<Record>,
+    /// Whether the test is not of the requested model.
+    is_other: bool,
 }
 
 /// Solves tests; `log` holds the results of other processes.
@@ -206,6 +208,13 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&Shar
     if is_shard(log) {
         return code;
     }
+    if let (Some(model), true) = (args.model, printed.iter().flatten().count() == all.len())
+        && !all.is_empty()
+        && printed.iter().flatten().all(|p| p.is_other)
+    {
+        let error = InputError::new(Code::Argument, format!("--model {model}: none of the tests here is of this model"));
+        return worst(code, reported_in(args.json, Err(error.help("leave --model out to solve them all"))));
+    }
     let (mut stats, mut records) = (Stats::default(), Vec::new());
     let colours = colours_of(&std::io::stdout());
     for p in printed.into_iter().flatten() {
@@ -229,7 +238,8 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&Shar
 /// Reads the text of a test, if it is of the requested model.
 fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, InputError> {
     let text = text_of(path)?;
-    let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
+    let own = || text.split_whitespace().next().and_then(|name| name.parse().ok());
+    let is_wanted = args.model.is_none_or(|model: Model| own() == Some(model));
     is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(ModelChoice::network))).transpose()
 }
 
@@ -269,7 +279,7 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
 impl Printed {
     /// Returns a result that has only a message for standard error.
     fn without_answer(err: String) -> Self {
-        Self { out: String::new(), err, code: 0, stats: Stats::default(), record: None }
+        Self { out: String::new(), err, code: 0, stats: Stats::default(), record: None, is_other: false }
     }
 }
 
@@ -301,7 +311,9 @@ fn name_of(path: &Path) -> String {
 /// The error in the input.
 fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Printed, Failure> {
     let file = path.display().to_string();
-    let Some(text) = wanted(path, args)? else { return Ok(Printed::without_answer(String::new())) };
+    let Some(text) = wanted(path, args)? else {
+        return Ok(Printed { is_other: true, ..Printed::without_answer(String::new()) });
+    };
     let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
     let answer = answer(&test, args, catalogue)?;
@@ -314,8 +326,8 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let text = if args.json { report::json } else { report::text };
     let out = text(&test, &answer, args.loops, time.as_micros()) + "\n";
     let record = Some(record::record(file_of(path), &test, &answer, time.as_secs_f64()));
-    let (err, code, stats) = (warnings(&test), code(&test, &answer), answer.explored.stats);
-    Ok(Printed { out, err, code, stats, record })
+    let (err, code, stats) = (warnings(&test), answer.verdict(&test).code(), answer.explored.stats);
+    Ok(Printed { out, err, code, stats, record, is_other: false })
 }
 
 fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answer, Failure> {
@@ -330,17 +342,5 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
         Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
         Engine::Declarative => Ok(run::solve_in(catalogue, test, &chain, limits)),
         engine => run::solve_with(engine, test, limits),
-    }
-}
-
-fn code(test: &Test, answer: &Answer) -> u8 {
-    let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
-    let fails = answer.holds.iter().chain(&answer.liveness).any(|holds| *holds == Some(false));
-    match fails {
-        // An `allowed` assertion fails here only because no execution ends, so the test is vacuous and not wrong.
-        _ if is_vacuous => 3,
-        true => 1,
-        false if answer.is_stuck(test) || answer.stop().is_some() => 3,
-        false => 0,
     }
 }

@@ -151,8 +151,8 @@ pub(super) fn shard(args: &NetworksArgs, catalogue: Catalogue, log: &ShardLog) -
     Done::of(code, interrupt::requested())
 }
 
-/// Prints the verdicts; `log` holds the results of other processes. Returns 0 if all are known, 2 for bad arguments, 3
-/// if a limit stopped one.
+/// Prints the verdicts; `log` holds the results of other processes. Returns 0 if all are known, 2 for bad arguments, 3 if
+/// a limit stopped one. For tests it returns the worst code of `litmus`.
 pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&ShardLog>) -> Result<u8, InputError> {
     if args.list {
         PRESETS.iter().for_each(|(network, source)| println!("{network}: {source}"));
@@ -188,7 +188,8 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
         return Ok(0);
     }
     let shown = of_tests.iter().map(NetworkCase::shown).chain(cells.iter().map(TableCell::shown)).collect_vec();
-    let code = shown.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 }).fold(0, worst);
+    let of_cells = cells.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 });
+    let code = of_tests.iter().map(|case| case.code).chain(of_cells).fold(0, worst);
     if !args.json {
         print!("{}{}", table(&shown, (!args.wide).then(columns)), repairs(&shown));
     }

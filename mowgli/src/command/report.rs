@@ -70,7 +70,7 @@ impl ReportArgs {
 type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
 
 /// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
-/// something open.
+/// something open. For tests it returns the worst code of `litmus`.
 pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     reported_page(args, &args.on.of(catalogue)?)
 }
@@ -99,6 +99,7 @@ pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<
     if page.is_stopped() {
         code = worst(code, 3);
     }
+    code = page.tests.iter().map(|row| row.verdict().code()).fold(code, worst);
     if args.json {
         println!("{}", page.json());
     }
@@ -144,7 +145,7 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): ReportRequest<'_>) 
     let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits, &mut |_| {})?;
     let more = Deadline::after(args.timeout);
     let limits = Limits { expired: &|| more.expired(), ..limits };
-    page.tests.push(if args.repair && row.is_wrong() { row.with_repair(&test, &[], limits) } else { row });
+    page.tests.push(if args.repair && row.verdict().is_wrong() { row.with_repair(&test, &[], limits) } else { row });
     Ok(())
 }
 

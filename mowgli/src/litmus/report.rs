@@ -17,6 +17,7 @@ struct ReportLine<'a> {
     model: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<String>,
+    verdict: &'static str,
     complete: bool,
     vacuous: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +87,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
         name: &test.name,
         model: test.model.to_string(),
         rules: answer.rules.as_ref().map(ToString::to_string),
+        verdict: answer.verdict(test).text(),
         complete: answer.stop().is_none(),
         vacuous: answer.is_vacuous(),
         stopped: answer.stop().map(ToString::to_string),

@@ -96,7 +96,8 @@ impl LitmusDocument<'_> {
         let (test, begun) = (self.test()?, Instant::now());
         guarded(self.uri, || {
             let answer = solve_in(self.catalogue, &test, &[], limits);
-            Ok(report::text(&test, &answer, limits.rounds, begun.elapsed().as_micros()))
+            let text = report::text(&test, &answer, limits.rounds, begun.elapsed().as_micros());
+            Ok(format!("{text}Verdict {} {}\n", test.name, answer.verdict(&test).text()))
         })
     }
 

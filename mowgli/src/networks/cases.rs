@@ -19,7 +19,8 @@ use super::shown::{CheapestRepair, Shown, StaticText, head, text};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::litmus::parse::{on_network, parse_in};
-use crate::litmus::run::solve_in;
+use crate::litmus::run::{TestVerdict, WHY_NONE, solve_in};
+use crate::litmus::stuck;
 use crate::litmus::test::Test;
 use crate::repair::{Costs, RepairRequest, repair};
 use crate::report::{Drawn, RepairRow, TestRow};
@@ -32,13 +33,14 @@ pub struct NetworkCase {
     /// The network.
     #[serde(deserialize_with = "text")]
     pub network: StaticText,
-    /// Whether its assertions hold: `holds`, `fails`, `undecided`, or `not defined` where the network lacks a
-    /// switch or a kind of operations.
+    /// The verdict of `litmus`, or `not defined` where the network lacks a switch or a kind of operations.
     #[serde(deserialize_with = "text")]
     pub verdict: StaticText,
-    /// The assertions that fail.
+    /// The exit code of `litmus`; 0 where the test is not defined.
+    pub code: u8,
+    /// The assertions that are false.
     pub fails: Vec<String>,
-    /// The limit that was hit, or the reason why the test is not defined.
+    /// The limit that was hit, the threads that wait, or the reason why the test is not defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The cheapest repair if an assertion fails, if it was searched.
@@ -114,17 +116,16 @@ fn case(
     ask: &CaseRequest<'_>,
 ) -> Result<NetworkCase, InputError> {
     let answer = solve_in(ask.catalogue, test, &[], ask.limits);
-    let failing = test.assertions.iter().zip(&answer.holds).filter(|(_, holds)| **holds == Some(false));
-    let fails: Vec<String> = failing.map(|(a, _)| format!("{} ({})", a.quantifier, a.text)).collect();
-    let verdict = match () {
-        () if !fails.is_empty() => "fails",
-        () if answer.holds.contains(&None) => "undecided",
-        () => "holds",
+    let verdict = answer.verdict(test);
+    let fails = if verdict == TestVerdict::Fails { answer.false_assertions(test).collect() } else { Vec::new() };
+    let reason = match verdict {
+        TestVerdict::Vacuous => Some(WHY_NONE.to_owned()),
+        TestVerdict::Stuck => Some(stuck::text(test, answer.kinds())),
+        _ => answer.stop().map(ToString::to_string),
     };
-    let reason = answer.stop().map(ToString::to_string);
-    let mut case =
-        NetworkCase { fails, verdict, reason, ..NetworkCase::undefined(test.name.clone(), network, String::new()) };
-    if verdict != "fails" {
+    let undefined = NetworkCase::undefined(test.name.clone(), network, String::new());
+    let mut case = NetworkCase { fails, verdict: verdict.text(), code: verdict.code(), reason, ..undefined };
+    if !verdict.is_wrong() {
         return Ok(case);
     }
     if ask.rows {
@@ -153,8 +154,9 @@ fn again(
 ) -> Result<CheapestRepair, InputError> {
     let test = parse_in(ask.catalogue, path, fixed)?;
     let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
-    let holds = answer.holds.iter().all(|holds| *holds == Some(true));
-    let verdict = if holds { "holds" } else { "not shown to hold" };
+    let verdict = answer.verdict(&test);
+    let holds = verdict == TestVerdict::Holds;
+    let verdict = verdict.text();
     Ok(CheapestRepair {
         cost: holds.then_some(cost),
         insert: insert.to_vec(),
@@ -168,7 +170,7 @@ impl NetworkCase {
     /// The case of a test that is no test on a network, with the reason.
     fn undefined(test: String, network: Network, reason: String) -> Self {
         let (network, verdict, reason) = (network.name, UNDEFINED, Some(reason));
-        Self { test, network, verdict, fails: Vec::new(), reason, repair: None, row: None }
+        Self { test, network, verdict, code: 0, fails: Vec::new(), reason, repair: None, row: None }
     }
 
     /// Returns what a table shows of it.

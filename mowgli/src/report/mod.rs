@@ -34,8 +34,8 @@ use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::machine::PlayedRun;
 use crate::litmus::notation::{Notation, WORDS};
-use crate::litmus::run::{ReportsValues, WitnessRuns, idle, replaced, solve_as_found, with_problem};
-use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
+use crate::litmus::run::{ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem};
+use crate::litmus::test::{Assertion, Model, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::markup::escaped;
 use crate::repair;
@@ -342,7 +342,7 @@ pub struct TestRow {
     implemented: Vec<String>,
     /// Those of them that change nothing in the test.
     idle: Vec<String>,
-    vacuous: bool,
+    verdict: TestVerdict,
     stopped: Option<String>,
     assertions: Vec<AssertionRow>,
     names: Vec<String>,
@@ -639,7 +639,7 @@ impl TestRow {
             warnings: test.warnings.clone(),
             implemented: implemented.to_vec(),
             idle: idle(test, &chain, implemented).into_iter().map(str::to_owned).collect(),
-            vacuous: answer.is_vacuous(),
+            verdict: answer.verdict(test),
             stopped,
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
@@ -681,11 +681,10 @@ impl TestRow {
         Self { repair: Some(repair), ..self }
     }
 
-    /// True if a forbidden outcome is possible.
+    /// Returns the verdict on the test.
     #[must_use]
-    pub fn is_wrong(&self) -> bool {
-        let quantifiers = [Quantifier::Forbidden, Quantifier::Forall].map(|q| q.to_string());
-        self.assertions.iter().any(|a| a.holds == Some(false) && quantifiers.contains(&a.kind))
+    pub fn verdict(&self) -> TestVerdict {
+        self.verdict
     }
 }
 

@@ -366,7 +366,7 @@ function execution(row, outcome, number, editor) {
 }
 /* How many outcomes there are: of a search that stopped, only that there are so many. */
 const outcomes = row => !row.stopped ? count(row.outcomes.length, "outcome") : row.outcomes.length ? `at least ${count(row.outcomes.length, "outcome")}` : "the search ended before it found an outcome";
-const unsettled = row => row.vacuous ? "Vacuous" : row.unspoken ? "Stuck" : "Undecided";
+const unsettled = row => ({ vacuous: "Vacuous", stuck: "Stuck" })[row.verdict] || "Undecided";
 /* What the answer to an assertion means. */
 function meaning(a) {
   if (a.holds === null || a.kind === "vacuous") return "";
@@ -429,7 +429,7 @@ measure();
 /* Milliseconds until random runs begin, and the most of them after a search that stopped. */
 const PATIENCE = 700, RUNS = 200;
 /* True: as it should be; false: not; null: not decided. */
-const fine = r => r.assertions.some(a => a.holds === false) || r.liveness.some(l => l[1] === false) ? false : r.stopped || r.unspoken || r.liveness.some(l => l[1] === null) || r.vacuous && !r.assertions.some(a => a.kind === "vacuous") || r.assertions.some(a => a.holds === null) ? null : true;
+const fine = r => r.verdict === "fails" ? false : r.stopped || !["holds", "asserts nothing"].includes(r.verdict) ? null : true;
 const as_expected = r => r.stopped ? null : r.expected === null ? GOOD[r.verdict] ?? null : r.expected;
 const made = ({ version, command, seconds }) => make("p", { class: "soft" }, `Mowgli ${version}, ${new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ")} UTC: `, make("code", {}, command));
 /* How many results are as they should be, and a switch that leaves the others. */

@@ -154,6 +154,15 @@ impl Abstraction<'_> {
         true
     }
 
+    /// Returns the stamps of condition 1 that only this question has: those beside a promised stamp, or beside that of a
+    /// subevent of the calls.
+    fn stamps_beside(&self, solver: &Solver<'_>, promises: &[Promise]) -> Vec<Stamp> {
+        let subs = self.calls.iter().flat_map(|call| &call.own).map(|&s| solver.graph.subs[s].sub.stamp);
+        let all = promises.iter().map(|p| p.stamp).chain(subs);
+        let more: BTreeSet<Stamp> = all.flat_map(|stamp| stamp.beside(solver.graph.world.nodes)).collect();
+        more.into_iter().collect()
+    }
+
     fn keep(&mut self, needs: Matrix, hb: &HbBounds) {
         self.proofs.truncate(KEPT - 1);
         self.proofs.push_front(HbEvidence { needs, most: hb.most.clone() });
@@ -175,15 +184,17 @@ impl Abstraction<'_> {
         let choices = StampChoices::clone(&self.choices);
         for (position, choice) in choices.borrow_mut().iter_mut().enumerate() {
             let nodes = solver.graph.world.nodes;
+            let more = self.stamps_beside(solver, &choice.promises);
+            let neighbours = |stamp| prepared.neighbours(nodes, &more, stamp);
             let condition = |p: &Promise| {
                 let (call, hb) = (&self.calls[p.call], &hb.least);
-                let of = |&s: &usize| prepared.neighbours(nodes, solver.graph.subs[s].sub.stamp);
+                let of = |&s: &usize| neighbours(solver.graph.subs[s].sub.stamp);
                 Condition1 {
                     solver,
                     own: &call.own,
                     of_own: call.own.iter().map(of).collect(),
                     stamp: p.stamp,
-                    of_stamp: prepared.neighbours(nodes, p.stamp),
+                    of_stamp: neighbours(p.stamp),
                     hb,
                 }
             };

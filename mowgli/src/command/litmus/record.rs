@@ -3,30 +3,24 @@
 use mowgli_core::value::Val;
 
 use super::super::format::{FindingKind, FormatFinding, Record};
-use crate::litmus::run::{Answer, WHY_NONE};
+use crate::litmus::run::{Answer, TestVerdict, WHY_NONE};
 use crate::litmus::stuck;
 use crate::litmus::test::{Assertion, Quantifier, Test};
 
 /// Makes the record of a test in a file.
 pub(super) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -> Record {
-    let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
-    let is_stuck = answer.is_stuck(test) && !is_vacuous;
+    let verdict = answer.verdict(test);
+    let is_vacuous = verdict == TestVerdict::Vacuous;
     let mut findings = if is_vacuous { vec![vacuous(test, answer)] } else { violations(test, answer) };
     findings.extend(answer.stop().map(|stop| {
         let message = format!("the search did not end: {stop}");
         finding(FindingKind::Undecided, (1, 1), message)
     }));
+    let is_stuck = answer.is_stuck(test) && !is_vacuous;
     findings.extend(is_stuck.then(|| unexpected(test, answer)));
-    let verdict = match () {
-        () if findings.iter().any(|f| f.kind == FindingKind::Violated) => "violated",
-        () if is_vacuous => "vacuous",
-        () if answer.stop().is_some() => "undecided",
-        () if is_stuck => "stuck",
-        () => "ok",
-    };
     let warnings = test.warnings.iter();
     findings.extend(warnings.map(|w| finding(FindingKind::Warning, (w.place.line, w.place.column), w.message.clone())));
-    Record { name: test.name.clone(), file: Some(file), verdict: verdict.to_owned(), seconds, findings }
+    Record { name: test.name.clone(), file: Some(file), verdict: verdict.text().to_owned(), seconds, findings }
 }
 
 fn finding(kind: FindingKind, place: (usize, usize), message: String) -> FormatFinding {
