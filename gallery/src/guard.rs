@@ -93,7 +93,7 @@ impl Library for GuardLock {
 }
 
 impl Hints for GuardLock {
-    fn may_wait(&self, call: &Call) -> bool {
+    fn may_wait(&self, _: &World, call: &Call) -> bool {
         !matches!(Method::of(call), Method::Rel { .. })
     }
 

@@ -101,7 +101,7 @@ impl Library for Lock {
 
 impl Hints for Lock {
     /// An Acq waits until nobody holds the lock.
-    fn may_wait(&self, call: &Call) -> bool {
+    fn may_wait(&self, _: &World, call: &Call) -> bool {
         matches!(Method::of(call), Method::Acq { .. })
     }
 

@@ -122,7 +122,7 @@ impl Library for Trylock {
 
 impl Hints for Trylock {
     /// An Acq waits until nobody holds the lock.
-    fn may_wait(&self, call: &Call) -> bool {
+    fn may_wait(&self, _: &World, call: &Call) -> bool {
         matches!(Method::of(call), Method::Acq { .. })
     }
 

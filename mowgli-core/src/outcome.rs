@@ -65,6 +65,14 @@ impl Problem<'_> {
             Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces };
         let mut reported = false;
         let mut rounds_matter = false;
+        let mut undefined = None;
+        let mut visit = |solver: &mut Solver<'_>| match undefined_sum(solver) {
+            Some(why) => {
+                undefined.get_or_insert(why);
+                Flow::Continue
+            }
+            None => visit(solver),
+        };
         for choice in together {
             let choice = chosen(threads, choice);
             let mut settled = |solver: &mut Solver<'_>| {
@@ -74,7 +82,7 @@ impl Problem<'_> {
                 rounds_matter |= solver.has_rounds();
                 settled(solver)
             };
-            match self.explore_one(choice, &mut explored, &mut settled, visit) {
+            match self.explore_one(choice, &mut explored, &mut settled, &mut visit) {
                 SearchEnd::Searched => {}
                 SearchEnd::Enough => {
                     reported = true;
@@ -83,6 +91,7 @@ impl Problem<'_> {
                 SearchEnd::Late => break,
             }
         }
+        explored.stop = undefined.map(Stop::IllDefined).or(explored.stop);
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
         // search itself has seen all it wanted.
@@ -138,7 +147,7 @@ impl Problem<'_> {
         let Runs { threads, stop: None, idle: Some(_), .. } = self.guessed_runs(self.limits.traces) else {
             return None;
         };
-        let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(&e.call);
+        let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(self.world, &e.call);
         let before = |run: &Run, at: usize| {
             let Trace { events, groups, .. } = &run.trace;
             (
@@ -163,7 +172,8 @@ impl Problem<'_> {
 
     /// True if obviously no thread waits for ever: each does the same whatever it reads, and no call may wait.
     pub(crate) fn never_waits(&self) -> bool {
-        let may_wait = |run: &Run| run.trace.events.iter().any(|e| self.libraries.of(&e.call).may_wait(&e.call));
+        let waits = |e: &Event| self.libraries.of(&e.call).may_wait(self.world, &e.call);
+        let may_wait = |run: &Run| run.trace.events.iter().any(waits);
         self.plain_runs().is_some_and(|runs| {
             runs.idle.is_some() && !runs.threads.iter().flatten().flat_map(|s| &s.runs).any(may_wait)
         })
@@ -362,6 +372,18 @@ impl Problem<'_> {
 fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
     let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
     runs.flat_map(|run| &run.trace.events).collect()
+}
+
+/// Returns the fault of an event that adds to a value that has no sum: what it writes is then undefined.
+fn undefined_sum(solver: &Solver<'_>) -> Option<String> {
+    (0..solver.graph.len()).find_map(|s| {
+        let place = &solver.graph.subs[s];
+        let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
+        (is_step && solver.value_written(s) == Some(Val::Top)).then(|| {
+            let event = solver.graph.events[place.event];
+            format!("{} calls {}: it adds to a value that is no number and no element of an array", event.thread, event.call)
+        })
+    })
 }
 
 /// Returns the skeletons at these positions.

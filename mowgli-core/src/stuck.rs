@@ -29,7 +29,7 @@ use crate::event::{Call, Cell, Event, Reads, Shape, Writes};
 use crate::execution::Execution;
 use crate::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::graph::Graph;
-use crate::ids::Tid;
+use crate::ids::{NodeSet, Tid};
 use crate::judge::{judge, repeats};
 use crate::library::Hints;
 use crate::problem::{Found, Problem};
@@ -304,16 +304,20 @@ impl Problem<'_> {
         run.trace.events[*start..].iter().all(returns)
     }
 
-    /// True if all operations of waiting threads happen completely, because these threads have not crashed.
+    /// True if all operations of waiting threads happen completely, because these threads have not crashed. Operations to a node
+    /// that may have crashed need not.
     fn arrives(&self, idle: &[Idle]) -> bool {
         if self.world.crashes.is_empty() {
             return true;
         }
-        let world = World { crashes: Crashes::default(), ..self.world.clone() };
+        let waiting = || self.world.tids().zip(idle).filter(|(_, (_, wait))| wait.is_some());
+        // A node whose thread waits has not crashed either.
+        let alive = waiting().map(|(t, _)| self.world.node_of(t));
+        let nodes = alive.fold(self.world.crashes.nodes, NodeSet::without);
+        let world = World { crashes: Crashes { nodes, ..Crashes::default() }, ..self.world.clone() };
         let is_whole =
             |(event, shape): (&Event, &Shape)| self.libraries.of(&event.call).shapes(&world, event).contains(shape);
-        let waiting = idle.iter().filter(|(_, wait)| wait.is_some());
-        waiting.flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
+        waiting().map(|(_, idle)| idle).flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
     /// Returns the stuck executions of the program. There is one for each `key` of the runs and the last values of the
@@ -386,7 +390,7 @@ impl Problem<'_> {
     /// # Errors
     /// The limit that cut the search short.
     fn can_return(&self, idle: &[Idle]) -> Result<bool, Stop> {
-        let may_wait = |call: &Call| self.libraries.of(call).may_wait(call);
+        let may_wait = |call: &Call| self.libraries.of(call).may_wait(self.world, call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
             Some(EndlessWait { at: WaitsAt::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
             _ => None,

@@ -132,6 +132,8 @@ struct Continuation {
     one_round: bool,
     /// The number of instructions that led here.
     made: usize,
+    /// True if it stops before the next call, in place of making it.
+    peeks: bool,
 }
 
 /// The state of a thread at the end of an iteration, and the first event of that iteration.
@@ -206,7 +208,7 @@ impl<'n> Threads<'_, 'n> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
         let control =
-            Continuation { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0 };
+            Continuation { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0, peeks: false };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
@@ -330,7 +332,11 @@ impl<'n> Threads<'_, 'n> {
             }
             _ => return true,
         };
-        results.into_iter().any(|ret| {
+        let comes = |ret: &Val| {
+            let event = Event { thread, call: call.clone(), ret: *ret };
+            !self.libraries.of(call).is_optional(&event)
+        };
+        results.into_iter().filter(comes).any(|ret| {
             self.shapes(thread, call, ret).into_iter().any(|shape| {
                 let (mut run, mut control) = (run.with_room(), control.clone());
                 control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
@@ -432,6 +438,9 @@ impl<'n> Threads<'_, 'n> {
     }
 
     fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
+        if control.peeks {
+            return Err(Frontier::Never(Box::new(call)));
+        }
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.body(self.world, thread, &call);
             let index = run.trace.calls.len();
@@ -459,13 +468,54 @@ impl<'n> Threads<'_, 'n> {
         }
         let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
         let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
-        if ways.len() == 1 && !(self.waits && library.may_wait(&call)) {
+        if ways.len() == 1 && !(self.waits && library.may_wait(self.world, &call)) {
             let (ret, (_, shape)) = ways.remove(0);
             control.returned(run, Event { thread, call, ret }, shape);
             return Ok(Prog::Val(ret));
         }
+        if library.is_interchangeable(&call) {
+            self.keep_one_order(thread, &call, (run, control), &mut ways);
+        }
         let ways: Vec<(Val, usize)> = ways.into_iter().map(|(ret, (number, _))| (ret, number)).collect();
         Err(if ways.is_empty() { Frontier::Never(Box::new(call)) } else { Frontier::Free(Box::new(call), ways) })
+    }
+
+    /// Keeps the results of an interchangeable call with which it and the equal calls around it return in ascending order. Enough
+    /// larger results must be left for the calls that follow.
+    fn keep_one_order(
+        &self,
+        thread: Tid,
+        call: &Call,
+        (run, control): (&Run, &Continuation),
+        ways: &mut Vec<(Val, (usize, Shape))>,
+    ) {
+        let last = run.trace.events.last().filter(|e| e.call == *call).map(|e| e.ret);
+        let mut open: Vec<Val> = ways.iter().map(|(ret, _)| *ret).filter(|ret| last.is_none_or(|last| last < *ret)).collect();
+        open.sort();
+        open.dedup();
+        let Some(most) = open.len().checked_sub(1) else { return };
+        let more = self.equal_calls_behind(thread, call, (run, control), &ways[0]).min(most);
+        open.truncate(open.len() - more);
+        ways.retain(|(ret, _)| open.contains(ret));
+    }
+
+    /// Counts the calls that directly follow a call in its thread and are equal to it. The results do not matter for that.
+    fn equal_calls_behind(
+        &self,
+        thread: Tid,
+        call: &Call,
+        (run, control): (&Run, &Continuation),
+        (ret, (_, shape)): &(Val, (usize, Shape)),
+    ) -> usize {
+        let (mut run, mut control) = (run.with_room(), Continuation { peeks: true, ..control.clone() });
+        for count in 0.. {
+            control.returned(&mut run, Event { thread, call: call.clone(), ret: *ret }, shape.clone());
+            match self.advance(thread, &mut run, &mut control) {
+                Frontier::Never(next) if *next == *call => {}
+                _ => return count,
+            }
+        }
+        unreachable!("a thread has a bound on its instructions")
     }
 
     fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {

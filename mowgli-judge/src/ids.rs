@@ -117,6 +117,21 @@ impl Loc {
         Self(Name::new(name))
     }
 
+    /// Returns the element of the same array that stands `k` places behind this one: behind `w[1]` by 2 stands `w[3]`. The array
+    /// need not have it. `None` if this is no element of an array.
+    #[must_use]
+    pub fn behind(self, k: i64) -> Option<Self> {
+        let (array, number) = self.numbered()?;
+        Some(Self::new(&format!("{array}[{}]", number.wrapping_add(k))))
+    }
+
+    /// Returns the name of the array that this is an element of, and the number of the element.
+    #[must_use]
+    pub fn numbered(self) -> Option<(&'static str, i64)> {
+        let (array, number) = self.0.text().strip_suffix(']')?.rsplit_once('[')?;
+        Some((array, number.parse().ok()?))
+    }
+
     /// Returns a location that an implementation makes for this object: see [`Name::part`].
     ///
     /// ```

@@ -206,9 +206,23 @@ pub trait Hints: Library {
     /// True if a call may wait for calls of other threads. It then returns only in executions in which they make them.
     /// It may also be the last call of a thread, begun but without a return. By default true for calls that come in
     /// rounds.
-    fn may_wait(&self, call: &Call) -> bool {
-        let _ = call;
+    fn may_wait(&self, world: &World, call: &Call) -> bool {
+        let _ = (world, call);
         self.has_rounds()
+    }
+
+    /// True if the call of this event need not return this result, however often a thread makes it. For example, a thread that
+    /// may crash need not. Then a loop that only such a result ends may go on for ever.
+    fn is_optional(&self, event: &Event) -> bool {
+        let _ = event;
+        false
+    }
+
+    /// True if no program reads the result of such a call, and if calls with equal arguments that directly follow each other in
+    /// a thread can exchange their results in every execution. The search then lets them return in one order only.
+    fn is_interchangeable(&self, call: &Call) -> bool {
+        let _ = call;
+        false
     }
 
     /// Returns the calls that a thread must still make after these calls of its own, in order, for example the releases of the
@@ -527,8 +541,16 @@ impl<R: Reshaping> Hints for Reshaped<R> {
         self.of.must_return(world, events)
     }
 
-    fn may_wait(&self, call: &Call) -> bool {
-        self.of.may_wait(call)
+    fn may_wait(&self, world: &World, call: &Call) -> bool {
+        self.of.may_wait(world, call)
+    }
+
+    fn is_optional(&self, event: &Event) -> bool {
+        self.of.is_optional(event)
+    }
+
+    fn is_interchangeable(&self, call: &Call) -> bool {
+        self.of.is_interchangeable(call)
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {

@@ -164,7 +164,12 @@ fn several(v: Val) -> Vec<Loc> {
 /// Returns the fault of a call of a library with these methods, if it has one.
 #[must_use]
 pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
-    let Some(method) = find(methods, call) else { return Some(format!("there is no method {}", call.method)) };
+    let Some(method) = find(methods, call) else {
+        return Some(match call.method.text().starts_with('`') {
+            true => "numbers have sums, and a number and an element of an array, and no other values".to_owned(),
+            false => format!("there is no method {}", call.method),
+        });
+    };
     let (takes, has) = (method.takes.len(), call.args.len());
     if has != takes {
         let much = if has < takes { "few" } else { "many" };

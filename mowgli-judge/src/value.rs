@@ -128,10 +128,30 @@ impl Val {
         }
     }
 
-    /// Returns this integer plus `k`, modulo 2^64 as in hardware; `None` for other values, which have no sum.
+    /// Returns this integer plus `k`, modulo 2^64 as in hardware, or the element of an array so many places behind this one.
+    /// `None` for other values, which have no sum.
     #[must_use]
     pub fn plus(self, k: i64) -> Option<Self> {
-        Some(Self::Int(self.int()?.wrapping_add(k)))
+        match self {
+            Self::Int(i) => Some(Self::Int(i.wrapping_add(k))),
+            Self::Loc(x) => x.behind(k).map(Self::Loc),
+            _ => None,
+        }
+    }
+
+    /// Returns the sum of two values, of which one at least is an integer, or the difference. The difference of two elements
+    /// of one array is the number of places between them. `None` if there is none.
+    #[must_use]
+    pub fn combined(self, is_minus: bool, other: Self) -> Option<Self> {
+        match (self, other) {
+            (_, Self::Int(k)) => self.plus(if is_minus { k.wrapping_neg() } else { k }),
+            (Self::Int(k), _) if !is_minus => other.plus(k),
+            (Self::Loc(x), Self::Loc(y)) if is_minus => {
+                let ((of_x, i), (of_y, j)) = (x.numbered()?, y.numbered()?);
+                (of_x == of_y).then(|| Self::Int(i.wrapping_sub(j)))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the value as programs write it in the place of data: a location is written as its address.

@@ -122,6 +122,15 @@ impl Library for Crash {
 }
 
 impl Hints for Crash {
+    /// A thread that may crash need not, and may then wait for ever itself.
+    fn may_wait(&self, _: &World, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Dead { .. })
+    }
+
+    fn is_optional(&self, event: &Event) -> bool {
+        matches!(Method::of(&event.call), Method::Goes {}) && event.ret == Val::Bool(false)
+    }
+
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }

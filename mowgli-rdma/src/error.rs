@@ -31,8 +31,8 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
-    /// A switch is not defined on a network that delivers in any order.
-    #[error("the switch {switch} is defined for networks that deliver in order, and {network} does not")]
+    /// A switch is not defined on a network with another order, or with other completions, than `rc`.
+    #[error("the switch {switch} is not defined on {network}: it needs {need}", need = needs(switch))]
     NeedsOrder {
         /// The switch.
         switch: &'static str,
@@ -70,6 +70,14 @@ pub enum Error {
     /// A limit stopped the search.
     #[error("{0}")]
     Stopped(Stop),
+}
+
+/// Returns the promise of a network that a switch needs.
+fn needs(switch: &str) -> &'static str {
+    match switch {
+        "messages" => "writes of a queue pair that arrive in order",
+        _ => "operations that arrive, and complete, as on rc",
+    }
 }
 
 impl Error {

@@ -119,7 +119,7 @@ impl Library for Message {
 
 impl Hints for Message {
     /// A `Recv` waits for a message that nobody else takes.
-    fn may_wait(&self, call: &Call) -> bool {
+    fn may_wait(&self, _: &World, call: &Call) -> bool {
         matches!(Method::of(call), Method::Recv {})
     }
 

@@ -90,6 +90,9 @@ pub struct Network {
     pub flushes: bool,
     /// The meaning of the completion of a put.
     pub completion: Completion,
+    /// Whether operations that return data complete when they are delivered, as on libfabric: the completion of an atomic
+    /// operation means [`Completion::Placed`], whatever that of a put means.
+    pub atomics_deliver: bool,
     /// Whether the operations of a queue pair complete in the order of the program.
     pub completes_in_order: bool,
     /// The meaning of a remote fence.
@@ -121,7 +124,8 @@ impl Network {
         let issued = |yes: bool| if yes { Order::Issued } else { Order::None };
         let puts = self.remote(Write, Write) >= Order::Issued;
         match (earlier, later) {
-            (At(Write | Atomic) | Message, Message) => Order::Placed,
+            (Message, Message) => Order::Placed,
+            (At(of @ (Write | Atomic)), Message) if self.remote(of, Write) >= Order::Issued => Order::Placed,
             (_, Message) => self.parts(earlier, At(Write)),
             (Message, _) => self.parts(At(Write), later),
             (Source | At(Write), Fenced) if self.fence == Fence::Reads => issued(puts),
@@ -137,6 +141,18 @@ impl Network {
             }
             (_, Return) => self.returns,
         }
+    }
+
+    /// True if the completion of an atomic operation means that its write is in memory.
+    pub(crate) fn places_atomics(self) -> bool {
+        self.atomics_deliver || self.completion == Completion::Placed
+    }
+
+    /// True if a message arrives behind the writes that its queue pair issued before. The switch `messages` is defined for
+    /// these networks.
+    #[must_use]
+    pub fn orders_messages(self) -> bool {
+        self.remote(Write, Write) >= Order::Issued
     }
 
     /// True if the card does the earlier part first.
@@ -178,6 +194,7 @@ impl Network {
             && self.returns >= other.returns
             && (self.flushes || !other.flushes || self.flushes_always())
             && self.completion >= other.completion
+            && self.places_atomics() >= other.places_atomics()
             && self.completes_in_order >= other.completes_in_order
             && self.fence >= other.fence
     }
@@ -187,8 +204,8 @@ impl Network {
         [Write, Atomic].iter().all(|&w| [Read, Atomic].iter().all(|&r| self.remote(w, r) == Order::Placed))
     }
 
-    /// True if queue pairs have first-in, first-out order as on `rc`, but for the order in which memory has writes. The
-    /// switches that add calls are defined for these networks alone.
+    /// True if queue pairs have first-in, first-out order and completions as on `rc`, but for the order in which memory has
+    /// writes. The switches that cut operations, or that look into the completion queue, are defined for these networks alone.
     #[must_use]
     pub fn is_in_order(self) -> bool {
         let arrives = |(own, of_rc): (&Order, &Order)| own >= &(*of_rc).min(Order::Issued);

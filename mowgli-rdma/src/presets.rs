@@ -66,6 +66,7 @@ impl Network {
         returns: Placed,
         flushes: false,
         completion: Completion::Arrived,
+        atomics_deliver: false,
         completes_in_order: true,
         fence: Fence::Reads,
         delivers: false,
@@ -126,6 +127,7 @@ const fn of_libfabric(set: [bool; BITS.len()]) -> Network {
         name: "libfabric",
         order: [reads, writes, atomics],
         returns: Free,
+        atomics_deliver: true,
         completes_in_order: false,
         fence: Fence::None,
         delivers: true,
@@ -172,7 +174,7 @@ const FALCON_UNORDERED: Network = Network {
 
 const UET_RUD: Network = Network { name: "uet-rud", ..FALCON_UNORDERED };
 
-const EFA_DIRECT: Network = Network { name: "efa-direct", ..FALCON_UNORDERED };
+const EFA_DIRECT: Network = Network { name: "efa-direct", atomics_deliver: true, ..FALCON_UNORDERED };
 
 const EFA_DIRECT_FLUSHING: Network = Network { name: "efa-direct-flushing", flushes: true, ..EFA_DIRECT };
 
@@ -184,6 +186,7 @@ const CXI: Network = Network {
     name: "cxi",
     order: [[Placed, Free, Free], [Free, Placed, Free], [Free, Free, Placed]],
     returns: Free,
+    atomics_deliver: true,
     completes_in_order: false,
     fence: Fence::All,
     delivers: true,

@@ -78,6 +78,7 @@ impl Switches {
         let Self { network, unsignalled, increasing_addresses, messages, crashes, events, .. } = self;
         let stands = unsignalled && !network.completes_in_order;
         let on = [(stands, "unsignalled"), (increasing_addresses, "increasing-addresses"), (crashes, "crashes")];
+        let messages = messages && !network.orders_messages();
         match on.into_iter().chain([(messages, "messages"), (events, "events")]).find(|(on, _)| *on) {
             Some((_, switch)) => Err(Error::NeedsOrder { switch, network }),
             None => Ok(self),

@@ -66,9 +66,11 @@ impl Library for Tso {
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let has_no_order = !self.completes_in_order && matches!(Method::of(call), Method::PollAny {});
         let why = "pollany does not tell which operation it completes, and here operations complete in any order";
-        wait::fault(world, thread, call, Method::TABLE).or_else(|| has_no_order.then(|| why.to_owned()))
+        wait::fault(world, thread, call, Method::TABLE).or_else(|| {
+            let has_no_order = !self.completes_in_order && matches!(Method::of(call), Method::PollAny {});
+            has_no_order.then(|| why.to_owned())
+        })
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
@@ -105,6 +107,10 @@ impl Library for Tso {
         cut_off(self, world, event)
     }
 
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        wait::step(self, event, read)
+    }
+
     fn spec(&self) -> Spec {
         polling(&pf())
     }
@@ -125,6 +131,16 @@ impl Hints for Tso {
             }
             _ => result(world, earlier, call).into_iter().collect(),
         }
+    }
+
+    /// A poll waits for ever for an operation to a node that has crashed.
+    fn may_wait(&self, world: &World, call: &Call) -> bool {
+        polls(call) && !world.crashes.nodes.is_empty()
+    }
+
+    /// Polls that directly follow each other take the same operations together, whichever each of them takes.
+    fn is_interchangeable(&self, call: &Call) -> bool {
+        !self.completes_in_order && polls(call)
     }
 
     /// Identifiers count operations and polls; sets remember what was put into them.

@@ -216,12 +216,27 @@ impl Library for Wait {
         cut_off(self, world, event)
     }
 
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        step(self, event, read)
+    }
+
     fn spec(&self) -> Spec {
         consistency(true)
     }
 }
 
+/// Returns the value that an update writes, which is undefined ([`Val::Top`]) if an addition reads a value without a sum.
+pub(crate) fn step(of: &impl Library, event: &Event, read: Val) -> Option<Val> {
+    let adds = event.call.method.text().trim_end_matches("By").ends_with("FAA");
+    of.shape_terms()?.step(event, read).or_else(|| adds.then_some(Val::Top))
+}
+
 impl Hints for Wait {
+    /// A wait lasts for ever if an operation goes to a node that has crashed.
+    fn may_wait(&self, world: &World, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Wait { .. }) && !world.crashes.nodes.is_empty()
+    }
+
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }

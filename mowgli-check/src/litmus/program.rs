@@ -19,7 +19,8 @@ impl Test {
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
         let program = |(tid, thread): (Tid, &TestThread)| {
             let crashes = self.world.may_stop(tid);
-            let body = ThreadBody { live: live(thread), thread: thread.clone(), rounds, crashes };
+            let memory = self.model.memory();
+            let body = ThreadBody { live: live(thread), thread: thread.clone(), rounds, crashes, memory };
             let program = Arc::new(body).run(0, thread.statements.len(), OrdMap::new());
             if crashes { crashing(program) } else { program }
         };
@@ -150,6 +151,8 @@ struct ThreadBody {
     rounds: usize,
     /// Whether it may stop before each of its calls.
     crashes: bool,
+    /// The library of its memory words.
+    memory: Name,
 }
 
 impl ThreadBody {
@@ -158,11 +161,36 @@ impl ThreadBody {
         if at == end {
             return Prog::Val(self.tuple(&registers));
         }
+        if self.has_no_sum(at, &registers) {
+            return self.wrong_sum(at);
+        }
         if self.crashes && matches!(self.thread.statements[at], Statement::Call { .. } | Statement::Await { .. }) {
             let output = self.tuple(&registers);
             return or_stops(self.made(at, end, registers), output, self.loops(at));
         }
         self.made(at, end, registers)
+    }
+
+    /// True if a statement adds values that have no sum.
+    fn has_no_sum(&self, at: usize, registers: &Registers) -> bool {
+        let is_wrong = |arg: &Arg| arg.has_no_sum(&|r| held(registers, r));
+        match &self.thread.statements[at] {
+            Statement::Call { args, .. } => args.iter().any(is_wrong),
+            Statement::Set(_, arg) => is_wrong(arg),
+            Statement::Await { call, value, .. } => {
+                is_wrong(value) || matches!(&**call, Statement::Call { args, .. } if args.iter().any(is_wrong))
+            }
+            Statement::Assume(guard) | Statement::If(guard) | Statement::While(guard) => {
+                guard.names().into_iter().any(is_wrong)
+            }
+            Statement::Else | Statement::End => false,
+        }
+    }
+
+    /// Builds a call that no program may make, with the text of a statement as its name.
+    fn wrong_sum(&self, at: usize) -> Prog {
+        let (line, text) = &self.thread.source[at];
+        Prog::call(Call::new(self.memory, Name::new(&format!("`{text}` in line {line}")).text(), &[]))
     }
 
     /// Returns the number of loops that a statement is in.
@@ -233,6 +261,9 @@ impl ThreadBody {
     fn rounds(self: &Arc<Self>, at: usize, registers: Registers, left: usize) -> Prog {
         if !self.goes_round(at, &registers) {
             return Prog::Val(self.tuple(&registers));
+        }
+        if self.has_no_sum(at, &registers) {
+            return self.wrong_sum(at);
         }
         let (body, begun) = (Arc::clone(self), registers.clone());
         let round = self.run(at + 1, self.thread.end(at), registers).bind(move |state| {

@@ -213,14 +213,27 @@ impl Arg {
         }
     }
 
-    /// Returns its value if registers have these values.
+    /// True if it adds values that have no sum, for example a truth value and a number: its value is then undefined.
+    #[must_use]
+    pub fn has_no_sum(&self, register: &dyn Fn(Name) -> Val) -> bool {
+        match self {
+            Self::Val(_) => false,
+            Self::Register(..) | Self::Sum(..) => is_undefined(self, register),
+            Self::Element(_, of) | Self::Sent(_, of) => of.has_no_sum(register),
+            Self::Tuple(all) => all.iter().any(|arg| arg.has_no_sum(register)),
+        }
+    }
+
+    /// Returns its value if registers have these values. It is [`Val::Top`] where there is [no sum](Self::has_no_sum).
     #[must_use]
     pub fn value(&self, register: &dyn Fn(Name) -> Val) -> Val {
         match self {
             Self::Val(v) => *v,
-            // A value that is not an integer has no sum, and stays what it is.
-            Self::Register(r, k) => register(*r).plus(*k).unwrap_or_else(|| register(*r)),
-            Self::Sum(to, sign, r) => sum(to.value(register), *sign, register(*r)),
+            Self::Register(r, 0) => register(*r),
+            Self::Register(r, k) => register(*r).plus(*k).unwrap_or(Val::Top),
+            Self::Sum(to, sign, r) => {
+                to.value(register).combined(*sign == Sign::Minus, register(*r)).unwrap_or(Val::Top)
+            }
             // A value that is not a number is not a location either, and the call that is given it has a fault.
             Self::Element(array, number) => {
                 let number = number.value(register);
@@ -232,11 +245,9 @@ impl Arg {
     }
 }
 
-/// Returns the sum or the difference of two integers, modulo 2^64. If one of the values is not an integer, returns the
-/// first such one.
-fn sum(a: Val, sign: Sign, b: Val) -> Val {
-    let Some(k) = b.int() else { return if a.int().is_some() { b } else { a } };
-    a.plus(if sign == Sign::Plus { k } else { k.wrapping_neg() }).unwrap_or(a)
+/// True if the value of a sum is undefined although its registers are defined.
+fn is_undefined(arg: &Arg, register: &dyn Fn(Name) -> Val) -> bool {
+    arg.value(register) == Val::Top && arg.registers().into_iter().all(|r| register(r) != Val::Top)
 }
 
 /// Returns the element of an array, as it is written.

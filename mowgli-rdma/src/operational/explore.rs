@@ -100,7 +100,7 @@ impl Machine<'_> {
                 runs.stop = Some(Stop::Time);
                 break;
             }
-            if let Some(stop) = self.cut(&state) {
+            if let Some(stop) = self.cut(&state).or_else(|| self.no_sum(&state)) {
                 runs.stop = Some(stop);
                 continue;
             }

@@ -42,7 +42,7 @@ impl Machine<'_> {
         let mut choices = choices.iter();
         loop {
             state = self.settled_in_time(state, &mut |step, _| taken.push(step.clone()), expired)?;
-            if let Some(stop) = self.cut(&state) {
+            if let Some(stop) = self.cut(&state).or_else(|| self.no_sum(&state)) {
                 return Err(stop);
             }
             let mut all = Vec::new();

@@ -6,6 +6,7 @@ use std::fmt;
 use mowgli_core::ids::{Loc, NodeSet, Tid};
 use mowgli_core::value::Val;
 
+use crate::message::QUEUE;
 use crate::network::{Completion, Fence, Network, Order, Part as Place, Remote};
 use crate::stamp::Qp;
 use crate::switches::Switches;
@@ -156,9 +157,13 @@ impl QueuePair {
             false => nth == part.nth,
         };
         let blocks = |local: &LocalWrite| matches!(*local, LocalWrite::Write(.., part) if is_awaited(part.nth));
-        let is_placed = part.delivered || network.completion == Completion::Placed;
-        let is_under_way = |w: &Arrived| w.nth == part.nth && w.of == Remote::Write;
-        let is_open = self.local.iter().take(at).any(blocks) || is_placed && self.remote.iter().any(is_under_way);
+        let is_placed = |of: Remote| match of {
+            Remote::Read => false,
+            Remote::Write => part.delivered || network.completion == Completion::Placed,
+            Remote::Atomic => network.places_atomics(),
+        };
+        let is_under_way = |w: &Arrived| w.nth == part.nth && is_placed(w.of);
+        let is_open = self.local.iter().take(at).any(blocks) || self.remote.iter().any(is_under_way);
         !is_open
     }
 
@@ -180,8 +185,9 @@ impl QueuePair {
 
     /// Returns the positions of the remote writes that may go to memory: those that no write has to precede.
     pub(super) fn remote_writes(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
+        let place = |w: &Arrived| if w.x == QUEUE { Place::Message } else { Place::Remote(w.of) };
         let precedes = move |a: &Arrived, b: &Arrived| {
-            a.nth <= b.nth && (b.strict && a.nth < b.nth || network.remote(a.of, b.of) == Order::Placed)
+            a.nth <= b.nth && (b.strict && a.nth < b.nth || network.parts(place(a), place(b)) == Order::Placed)
         };
         let is_first = move |&at: &usize| !self.remote.iter().take(at).any(|w| precedes(w, &self.remote[at]));
         (0..self.remote.len()).filter(is_first)
@@ -313,6 +319,7 @@ impl PipeEntry {
         match self {
             Self::Rfence => &[Place::Fence],
             Self::Put(..) => &[Place::Source, Place::Remote(Remote::Write)],
+            Self::RemoteWrite(QUEUE, ..) => &[Place::Message],
             Self::RemoteWrite(..) => &[Place::Remote(Remote::Write)],
             Self::Ack(_) => &[],
             Self::Get(..) => &[Place::Remote(Remote::Read), Place::Return],

@@ -241,7 +241,7 @@ impl Machine<'_> {
         let nth = self.next_number(state, t, q);
         let (no, signal) = (false, Signalled::No);
         let call = self.place_of_call(state, t);
-        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: true, signal, call };
+        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: no, signal, call };
         state.pairs[self.pair(t, q)].posted += 1;
         state.buffers[t].push_back(Buffered::Operation(q, PipeEntry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)

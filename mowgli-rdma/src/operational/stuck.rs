@@ -4,13 +4,17 @@ use std::collections::{BTreeSet, VecDeque};
 
 use itertools::Itertools;
 use mowgli_core::event::Cell;
+use mowgli_core::ids::Tid;
+use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{PipeEntry, State};
+use super::state::{PipeEntry, State, can_act};
 use super::step::{Act, Step};
+use crate::crash::CRASH;
+use crate::stamp::Qp;
 
 /// A way in which a run is stuck.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -128,13 +132,21 @@ fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -
 }
 
 impl Machine<'_> {
-    /// True if a step need not happen. This holds for the operations of a thread that has ended, if the thread or the
-    /// target node may crash: they may never arrive. An atomic operation that has read still writes.
+    /// True if a step need not happen: the crash of a thread, and the operations of a thread that has ended if it or the
+    /// target node may crash, because they may never arrive. The same holds for the operations of a thread that waits, if the
+    /// target node may have crashed with all its threads. An atomic operation that has read still writes.
     pub(super) fn is_optional(&self, state: &State, step: &Step) -> bool {
-        let Act::Pipe(q, entry) = step.act else { return false };
-        let has_ended = matches!(self.programs.next(state.at[step.thread.index()]), Next::End(_));
-        let is_cut_off = self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to);
-        has_ended && is_cut_off && !matches!(entry, PipeEntry::AtomicWrite(..))
+        let (q, entry) = match &step.act {
+            Act::Pipe(q, entry) => (*q, *entry),
+            Act::Call(call, Val::Bool(false)) => return call.method.text() == "Goes" && call.library == CRASH,
+            _ => return false,
+        };
+        let has_ended = |t: Tid| matches!(self.programs.next(state.at[t.index()]), Next::End(_));
+        let may_be_gone = self.world.crashes.nodes.contains(q.to)
+            && self.world.tids().all(|t| self.world.node_of(t) != q.to || has_ended(t));
+        let is_cut_off = has_ended(step.thread)
+            && (self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to));
+        (is_cut_off || may_be_gone) && !matches!(entry, PipeEntry::AtomicWrite(..))
     }
 
     /// Lists the ways in which runs are stuck in the visited states.
@@ -148,10 +160,6 @@ impl Machine<'_> {
         let mut all = BTreeSet::new();
         for set in closed {
             let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
-            // Such runs do not count as stuck, because the machine has no step for an addition without a sum.
-            if own.iter().any(|state| self.has_no_sum(state)) {
-                continue;
-            }
             all.extend(self.standstills_of(&own, observed));
         }
         all
@@ -165,17 +173,26 @@ impl Machine<'_> {
         all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
     }
 
-    /// True if a card or a CPU is about to add to a value that has no sum.
-    fn has_no_sum(&self, state: &State) -> bool {
-        let by_card = |e: &PipeEntry| matches!(e, PipeEntry::Rfaa(_, on, ..) if e.updated(state.memory[self.word(*on)]).is_none());
-        let by_cpu = |place: &u32| match self.programs.next(*place) {
-            Next::Call(call) if call.method.text() == "FAA" => {
-                let sum = |k: i64| state.memory[self.word(call.loc(0))].plus(k);
-                call.args[1].int().and_then(sum).is_none()
-            }
-            _ => false,
+    /// Returns the fault of a state in which a card or a CPU may add to a value that has no sum.
+    pub(super) fn no_sum(&self, state: &State) -> Option<Stop> {
+        let why = "it adds to a value that is no number and no element of an array";
+        let wrong = |t: usize, what: String| Stop::IllDefined(format!("{} calls {what}: {why}", Tid::from_index(t)));
+        let by_card = |t: usize, q: Qp| {
+            let queue = &state.pairs[self.pair(t, q)];
+            queue.pipe.iter().enumerate().find_map(|(place, entry)| {
+                let PipeEntry::Rfaa(_, on, ..) = entry else { return None };
+                let is_next = can_act(queue, place, state.locked.contains(q.to), self.switches);
+                (is_next && entry.updated(state.memory[self.word(*on)]).is_none()).then(|| wrong(t, entry.to_string()))
+            })
         };
-        state.pairs.iter().any(|pair| pair.pipe.iter().any(by_card)) || state.at.iter().any(by_cpu)
+        let by_cpu = |t: usize| match self.programs.next(state.at[t]) {
+            Next::Call(call) if call.method.text() == "FAA" && state.buffers[t].is_empty() => {
+                let sum = |k: i64| state.memory[self.word(call.loc(0))].plus(k);
+                call.args[1].int().and_then(sum).is_none().then(|| wrong(t, call.to_string()))
+            }
+            _ => None,
+        };
+        (0..state.at.len()).find_map(|t| by_cpu(t).or_else(|| self.queue_pairs(state).find_map(|q| by_card(t, q))))
     }
 
     /// Returns one way in which a run is stuck in these states.

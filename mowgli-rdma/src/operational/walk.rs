@@ -83,7 +83,7 @@ impl<'a> MachineWalks<'a> {
             }
             let next = self.next_states(at, expired)?;
             let state = Arc::clone(&self.states[at as usize]);
-            if let Some(stop) = self.machine.cut(&state) {
+            if let Some(stop) = self.machine.cut(&state).or_else(|| self.machine.no_sum(&state)) {
                 return Err(stop);
             }
             if self.machine.is_discarded(&state) {
