@@ -18,7 +18,7 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{DeclarationForm, World};
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_rdma::Network;
 use serde::Serialize;
@@ -51,6 +51,8 @@ pub struct Checked {
     pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries,
+    /// The form of the declarations of its objects.
+    pub form: Option<DeclarationForm>,
     /// The network of the memory model, if it has one.
     pub network: Option<Network>,
     /// The report of the check.
@@ -183,6 +185,7 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptio
         bound: entry.covered(bound, &expired),
         larger: larger(variant, bound),
         libraries,
+        form: entry.library()?.object(),
         network: entry.memory.switches.map(|switches| switches.network),
         report,
         time: start.elapsed(),
@@ -468,6 +471,11 @@ impl Checked {
         )
     }
 
+    /// Returns the dialect of its clients.
+    fn dialect(&self) -> print::Dialect {
+        print::Dialect::with(self.model(), Name::new(self.library), self.form)
+    }
+
     /// Prints the client that does not end, and its stuck execution; empty if the check found none.
     fn stuck_text(&self) -> String {
         let Some((world, client, stuck)) = self.stuck() else { return String::new() };
@@ -475,7 +483,7 @@ impl Checked {
             Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
             _ => "an execution of this client never ends, though it is the beginning of one that the specification has",
         };
-        let program = print::client(self.model(), "client", world, client, &[]);
+        let program = print::client(self.dialect(), "client", world, client, &[]);
         let mut out = format!("{}\n\n{}: {said}.\n\n{program}\n", self.title(), self.progress());
         let Some(stuck) = stuck else {
             return out + "No execution of it was found in which threads go round in loops for ever.\n\n";
@@ -552,7 +560,7 @@ impl Checked {
     pub fn litmus(&self) -> Option<String> {
         let c = self.counterexample()?;
         let name = format!("{}-{}", self.library, self.variant);
-        Some(print::forbidden(self.model(), &name, &c.world, &c.client, &c.outcome))
+        Some(print::forbidden(self.dialect(), &name, &c.world, &c.client, &c.outcome))
     }
 
     /// Prints the result in a line: library, variant, bound and verdict.
@@ -591,7 +599,7 @@ impl Checked {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
-            out.push_str(&print::client(self.model(), "client", world, client, &violation.execution.outputs));
+            out.push_str(&print::client(self.dialect(), "client", world, client, &violation.execution.outputs));
             out.push_str(&format!("\nwith the events\n{}\n", show::events(&violation.execution, &Names::default())));
             if !violation.beyond.is_empty() {
                 let beyond = violation.beyond.iter().copied().collect();
@@ -603,7 +611,7 @@ impl Checked {
         }
         if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
             out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
-            out.push_str(&print::client(self.model(), "client", world, client, &[]));
+            out.push_str(&print::client(self.dialect(), "client", world, client, &[]));
             out.push('\n');
         }
         if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {

@@ -366,3 +366,48 @@ fn locks_and_barriers_agree_with_a_simulation() {
     }
     assert!(with_stuck > 150, "{with_stuck} have an execution that is stuck");
 }
+
+/// Solves a test by axioms and machine, which agree on what is stuck.
+fn verdict_of_both(text: &str) -> &'static str {
+    let test = parsed(text);
+    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    answer.verdict(&test).text()
+}
+
+/// A thread that may crash need not. If it waits for ever, who waits for its end does too.
+#[test]
+fn who_waits_for_the_end_of_a_thread_that_waits_is_stuck() {
+    for wait in ["poll(2)", "await y = 5", "a := await y = 5"] {
+        let text = format!(
+            "RDMA_TSO+crashes t\n{{ nodes 2; crash(P1); y@1 = 0; }}\n P1@1 | P2@1 ;\n {wait} | dead(P1) ;\n | y := 1 ;\n\
+             locations [y;]\nhangs (P1 at line 4 /\\ P2 at line 4)\nallowed (y=1)\n"
+        );
+        assert_eq!(verdict_of_both(&text), "holds", "{text}");
+    }
+    // Who ends, or crashes, is dead.
+    let ends = "RDMA_TSO+crashes t\n{ crash(P1); y@1 = 0; }\n P1@1 | P2@1 ;\n y := 2 | dead(P1) ;\n | y := 1 ;\nends\n";
+    assert_eq!(verdict_of_both(ends), "holds");
+}
+
+/// A poll for an operation to a node that has crashed never returns.
+#[test]
+fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
+    for operation in ["put(z, x)", "get(x, z)", "rfaa(x, z, 1)", "put@q2(z, x)"] {
+        let poll = if operation.contains("@q2") { "poll@q2(2)" } else { "poll(2)" };
+        let text = |assertion: &str, crash: &str| {
+            format!("RDMA_TSO+crashes t\n{{ {crash} x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {operation} ;\n {poll} ;\n a := 1 ;\n{assertion}\nallowed (a=1)\n")
+        };
+        assert_eq!(verdict_of_both(&text("hangs (P1 at line 5)", "crash(@2);")), "holds", "{operation}");
+        assert_eq!(verdict_of_both(&text("ends", "crash(@2);")), "fails", "{operation}");
+        assert_eq!(verdict_of_both(&text("ends", "")), "holds", "{operation}");
+    }
+    // A node whose thread waits has not crashed.
+    let alive = "RDMA_TSO+crashes t\n{ crash(@2); x@1 = 1; z@2 = 0; g@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | await g = 1 ;\n \
+                 poll(2) | ;\nhangs (P1 /\\ P2)\n";
+    assert_eq!(verdict_of_both(alive), "fails");
+    let (_, answer) = solved(
+        "RDMA_WAIT+crashes t\n{ crash(@2); x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x, d) ;\n wait(d) ;\n a := 1 ;\n\
+         hangs (P1 at line 5)\n",
+    );
+    assert_eq!(answer.liveness, [Some(true)]);
+}

@@ -12,7 +12,8 @@ use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
 use crate::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::graph::Graph;
-use crate::ids::Tid;
+use crate::ids::{Name, Tid};
+use crate::library::Hints;
 use crate::problem::{Found, Problem};
 use crate::program::Prog;
 use crate::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
@@ -30,6 +31,8 @@ pub struct Explored {
     pub stop: Option<Stop>,
     /// Plain executions, summed over the threads.
     pub traces: u64,
+    /// The libraries whose specification does not cover some execution, because the program breaks an assumption.
+    pub uncovered: BTreeSet<Name>,
 }
 
 /// The number of runs of a thread up to which a program counts as small. The search guesses values there, because that is
@@ -62,16 +65,19 @@ impl Problem<'_> {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored =
-            Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces };
+            Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces, ..Explored::default() };
         let mut reported = false;
         let mut rounds_matter = false;
-        let mut undefined = None;
+        let (mut undefined, mut uncovered) = (None, BTreeSet::new());
         let mut visit = |solver: &mut Solver<'_>| match undefined_sum(solver) {
             Some(why) => {
                 undefined.get_or_insert(why);
                 Flow::Continue
             }
-            None => visit(solver),
+            None => {
+                self.add_uncovered(&events_of(solver), &mut uncovered);
+                visit(solver)
+            }
         };
         for choice in together {
             let choice = chosen(threads, choice);
@@ -92,6 +98,7 @@ impl Problem<'_> {
             }
         }
         explored.stop = undefined.map(Stop::IllDefined).or(explored.stop);
+        explored.uncovered = uncovered;
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
         // search itself has seen all it wanted.
@@ -99,6 +106,17 @@ impl Problem<'_> {
             explored.stop = Some(Stop::Time);
         }
         explored
+    }
+
+    /// Adds the libraries whose specification does not cover these events of a program.
+    pub fn add_uncovered(&self, events: &[&Event], uncovered: &mut BTreeSet<Name>) {
+        for name in self.libraries.names().collect_vec() {
+            let own = || events.iter().filter(|e| e.call.library == name).copied().collect_vec();
+            let is_covered = |library: &dyn Hints| library.is_well_formed(self.world, &own());
+            if !uncovered.contains(&name) && !self.libraries.get(name).is_none_or(is_covered) {
+                uncovered.insert(name);
+            }
+        }
     }
 
     /// Returns the runs of the program. Values flow, unless the libraries allow values out of thin air; then they are

@@ -36,8 +36,7 @@ impl<M> Simple<M> {
         Self { shapes, spec, init: None, methods: PhantomData }
     }
 
-    /// Returns the same with this initial value of its cells in place of 0. It is necessary if calls return a value
-    /// that they never write, for example the `bot` of a poll that finds nothing.
+    /// Returns the same with this initial value of its cells in place of 0.
     #[must_use]
     pub fn init(self, init: impl Into<Val>) -> Self {
         Self { init: Some(init.into()), ..self }
@@ -239,6 +238,7 @@ mod tests {
         let library = Simple::<Word>::new(shapes, Spec::default);
         let mut world = World::new(1, &[Node(1)]);
         world.objects.insert(Loc::new("x"), Object::new(CELL));
+        let _ = library.shapes(&world, &Event { thread: Tid(1), call: method.into(), ret: Val::Top });
         let event = Event { thread: Tid(1), call: method.into(), ret: Val::Unit };
         let results = library.returns(&world, &[], Tid(1), &event.call, &|_| vec![Val::Int(5)]);
         (library.shapes(&world, &event).len(), results)
@@ -272,6 +272,21 @@ mod tests {
         let library = Simple::<Word>::new(good(), Spec::default);
         let looks = |call: Word| library.only_looks(&Event { thread: Tid(1), call: call.into(), ret: Val::Unit });
         assert!(looks(Word::Get { x: x() }) && !looks(Word::Set { x: x(), v: 7.into() }));
+    }
+
+    /// A result is a value of the cell that is read, or one with which a condition compares it.
+    #[test]
+    fn what_a_condition_compares_is_a_result() {
+        let may = shapes! { Word:
+            Set { x, v } => { if (ret().is(false)) { R } else { W: writes x, v } }
+            Get { x } => { if (ret().is(-1)) { R } else { if (ret().is_in(Expr::tuple([7.into(), 8.into()]))) { R } else { R: reads x, ret() } } }
+        };
+        let library = Simple::<Word>::new(may, Spec::default);
+        let mut world = World::new(1, &[Node(1)]);
+        world.objects.insert(Loc::new("x"), Object::new(CELL));
+        let results = |call: Word| library.returns(&world, &[], Tid(1), &call.into(), &|_| vec![Val::Int(5), Val::Int(7)]);
+        assert_eq!(results(Word::Get { x: x() }), [5, 7, -1, 8].map(Val::Int));
+        assert_eq!(results(Word::Set { x: x(), v: 7.into() }), [Val::Unit, Val::Bool(false)]);
     }
 
     #[test]

@@ -733,8 +733,18 @@ impl Spec {
     /// # Panics
     /// If a relation has no name, or mentions hb, of which so is a part.
     pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>) {
-        for part in parts {
-            let name = self.name(part).expect("a part of so has a name: see `Rel::named`");
+        self.so_written(parts.into_iter().map(|part| ("a relation", part)));
+    }
+
+    /// Adds the same relations, each with the text by which the author wrote it.
+    ///
+    /// # Panics
+    /// As [`Self::so`].
+    pub fn so_written<'r>(&mut self, parts: impl IntoIterator<Item = (&'static str, &'r Rel)>) {
+        for (text, part) in parts {
+            let name = self.name(part).unwrap_or_else(|| {
+                panic!("{text} is a part of so and has no sentence: write `say {text} = \"{{a}} .. {{b}}\";`, or `Rel::named`")
+            });
             assert!(!part.mentions_hb(), "so part {name} mentions hb, of which so is a part");
             self.so.push((name, part.clone()));
         }

@@ -117,6 +117,10 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A name in quotes is the text of a statement, and no method.
+        if self.method.text().starts_with('`') {
+            return self.method.fmt(f);
+        }
         let args: Vec<String> = self.args.iter().map(Val::to_string).collect();
         write!(f, "{}({})", self.method, args.join(", "))
     }

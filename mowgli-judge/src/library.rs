@@ -145,8 +145,8 @@ pub trait Hints: Library {
     /// remembered ones matter: see [`Self::is_remembered`]. `cells` returns the possible values of a cell. Superfluous
     /// results are harmless, but a missing one loses executions.
     ///
-    /// By default the shape says it, beside the table: a result is a value of a cell from which a subevent reads it, or
-    /// one with which a condition compares it. See [`Shapes::results`].
+    /// By default the shape says it, beside the table. A result is a value of a cell from which a subevent reads it, or one
+    /// with which a condition compares it. See [`Shapes::results`].
     fn returns(&self, world: &World, earlier: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         let _ = earlier;
         let mut results = match method::find(self.methods(), call).map(|m| m.returns) {
@@ -218,8 +218,8 @@ pub trait Hints: Library {
         false
     }
 
-    /// True if no program reads the result of such a call, and if calls with equal arguments that directly follow each other in
-    /// a thread can exchange their results in every execution. The search then lets them return in one order only.
+    /// True if no program reads the result of such a call, and equal calls can exchange their results. They follow each other
+    /// directly in a thread, in any execution. The search then lets them return in one order only.
     fn is_interchangeable(&self, call: &Call) -> bool {
         let _ = call;
         false

@@ -84,7 +84,7 @@ macro_rules! spec_statements {
         $crate::spec_rel!(@of [irreflexive $c ($crate::spec_statements!(@name $first $(- $more)*))] {[] [] [] []} $($rest)+);
     };
     ($c:ident => so = $($part:ident)|+; $($rest:tt)*) => {
-        $c.so([$(&$crate::rel!($part)),+]);
+        $c.so_written([$((stringify!($part), &$crate::rel!($part))),+]);
         $crate::spec_statements!($c => $($rest)*);
     };
     (@name $first:literal) => { $first };

@@ -701,6 +701,15 @@ impl Shapes {
         results
     }
 
+    /// Returns the threads that may make a call, if its shape names them. No execution has the call of another thread.
+    #[must_use]
+    pub fn callers(&self, world: &World, event: &Event) -> Option<Vec<Val>> {
+        let ShapeTerm::If(condition, _, other) = self.get(event.call.method.text())? else { return None };
+        let ExprTerm::Op(Op::In, one, who) = *condition.term() else { return None };
+        let is_named = *one.term() == ExprTerm::Me && **other == ShapeTerm::never();
+        is_named.then(|| who.elements(&Surrounding { world, event, bound: None }).to_vec())
+    }
+
     /// Visits each branch of a condition about the result that an event takes: the term of the condition, and whether it
     /// is its first branch.
     pub fn branches<'s>(&'s self, world: &World, event: &Event, visit: &mut dyn FnMut(&ShapeTerm, bool)) {

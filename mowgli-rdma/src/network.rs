@@ -90,8 +90,8 @@ pub struct Network {
     pub flushes: bool,
     /// The meaning of the completion of a put.
     pub completion: Completion,
-    /// Whether operations that return data complete when they are delivered, as on libfabric: the completion of an atomic
-    /// operation means [`Completion::Placed`], whatever that of a put means.
+    /// Whether operations that return data complete when they are delivered, as on libfabric. The completion of an atomic
+    /// operation then means [`Completion::Placed`], whatever that of a put means.
     pub atomics_deliver: bool,
     /// Whether the operations of a queue pair complete in the order of the program.
     pub completes_in_order: bool,

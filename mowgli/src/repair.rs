@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::{Code, InputError};
 use crate::litmus::parse::columns;
 use crate::litmus::print::{table, written};
+use crate::litmus::run::{libraries, stuck_kinds};
 use crate::litmus::test::{Model, Quantifier, Statement, Test, TestThread};
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
@@ -23,7 +24,7 @@ mod question;
 mod tests;
 
 use edits::{EditableTest, MOVE, Prices, RepairedTest, SWAP};
-use question::RepairQuestion;
+use question::{RepairQuestion, says_ends};
 
 /// Returns the remedies of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
@@ -126,6 +127,9 @@ pub struct TestRepairs {
     pub asked: usize,
     /// Whether this is a weakening.
     pub weaken: bool,
+    /// Whether executions are stuck with everything inserted everywhere, so that the repairs are about outcomes alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stays_stuck: bool,
 }
 
 /// A request for repairs.
@@ -156,9 +160,9 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
         ));
     }
     let says = |q: &Quantifier| test.assertions.iter().any(|a| a.quantifier == *q);
-    if !says(&Quantifier::Forbidden) && !says(&Quantifier::Forall) {
-        let message =
-            "say what must not happen, as `forbidden (a=1)`, and what is to stay possible, as `allowed (a=0)`";
+    let wants_end = || says_ends(test) || !test.speaks_of_stuck() && is_stuck(test, ask.limits);
+    if !says(&Quantifier::Forbidden) && !says(&Quantifier::Forall) && !wants_end() {
+        let message = "say what must not happen, as `forbidden (a=1)` or `ends`, and what is to stay possible, as `allowed (a=0)`";
         return Err(InputError::new(
             Code::Unsupported,
             format!("{}: there is nothing to repair towards: {message}", test.name),
@@ -186,24 +190,45 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
     Ok(found)
 }
 
+/// True if executions of a test are known to be stuck.
+fn is_stuck(test: &Test, limits: Limits<'_>) -> bool {
+    !stuck_kinds(&libraries(test.model), test, limits).so_far().0.is_empty()
+}
+
 /// Finds the minimal sets of edits of a program.
 fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
     let test = program.test;
     let mut question = RepairQuestion::new(program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken);
-    let stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
+    let mut stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
+    // If executions stay stuck with all insertions that are harmless alone, only outcomes are repaired.
+    let mut stays_stuck = false;
+    if question.wants_end && stop.is_none() && !ask.weaken {
+        let is_stuck = question.is_stuck(&whole).and_then(|is_stuck| match is_stuck {
+            true => Ok((question.is_stuck(&question.harmless()?)?, true)),
+            false => Ok((true, false)),
+        });
+        match is_stuck {
+            Ok((is_stuck, counts)) => (question.wants_end, stays_stuck) = (!is_stuck, is_stuck && counts),
+            Err(limit) => stop = Some(limit),
+        }
+    }
     let mut limit = ask.limit;
     if ask.weaken {
         limit.cost = limit.cost.min(Repairs::cost(&whole, &costs));
     }
-    let found = match stop {
+    let mut found = match stop {
         None => Repairs::of(&mut question, &costs, limit),
         Some(stop) => Repairs { open: Some(MoreRepairs::Stopped(stop)), ..Repairs::default() },
     };
+    if question.wants_end && !ask.weaken && found.minimal.is_empty() && found.open.is_none() {
+        (question.wants_end, stays_stuck) = (false, true);
+        found = Repairs::of(&mut question, &costs, limit);
+    }
     let is_done = match &found.minimal[..] {
         [] => found.open.is_none().then_some(false),
-        [first, ..] => Some(*first == whole),
+        [first, ..] => Some(*first == whole && !stays_stuck),
     };
     let reported = |set: &Insertions| reported(&question, set, text);
     let texts = |is: &dyn Fn(&Insertions) -> bool| {
@@ -223,6 +248,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         searched: format!("insertions: {}, up to {} at once", costs.len(), limit.insertions.min(costs.len())),
         asked: found.asked,
         weaken: ask.weaken,
+        stays_stuck,
     })
 }
 
@@ -262,18 +288,29 @@ fn fixed(test: &Test, repaired: &RepairedTest, text: &str) -> Result<String, Inp
     Ok(format!("{head}{}{}", table.trim(), &text[place.end..]))
 }
 
+impl TestRepair {
+    /// Returns the cost and the edits without their places: see [`EditableTest::text`].
+    fn without_places(&self) -> (u64, Vec<&str>) {
+        let without = |what: &'_ String, place: &str| what.find(place).unwrap_or(what.len());
+        let kept = |what: &'_ String| without(what, " before ").min(without(what, " at the end of "));
+        let all = self.insert.iter().map(|what| &what[..kept(what)]).chain(self.leave_out.iter().map(String::as_str));
+        (self.cost, all.sorted().collect())
+    }
+}
+
 impl TestRepairs {
-    /// Adds the edits of a program that are repairs alone.
+    /// Adds the edits of a program that are repairs alone. Those with which no execution is stuck replace others.
     fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
         let mut question = RepairQuestion::new(program, ask.limits);
         let costs = program.costs();
         let alone =
             (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();
+        let mut found = Vec::new();
         self.searched += &format!("; moves, swaps and atomics: {}, each alone", alone.len());
         for set in &alone {
             self.asked += 1;
             match question.is_wrong(set).and_then(|is_wrong| Ok(!is_wrong && question.keeps(set)?)) {
-                Ok(true) => self.repairs.push(reported(&question, set, text)?),
+                Ok(true) => found.push(reported(&question, set, text)?),
                 Ok(false) => {}
                 Err(stop) => {
                     self.undecided.get_or_insert(MoreRepairs::Stopped(stop.clone()).to_string());
@@ -283,6 +320,10 @@ impl TestRepairs {
                 }
             }
         }
+        if self.stays_stuck && !found.is_empty() {
+            (self.repairs, self.stays_stuck) = (Vec::new(), false);
+        }
+        self.repairs.append(&mut found);
         self.repairs.sort_by_key(|reported| reported.cost);
         self.is_done = self.is_done.or((!self.repairs.is_empty()).then_some(false));
         Ok(())
@@ -315,6 +356,9 @@ impl TestRepairs {
             (Some(true), _) => "nothing has to be inserted".to_owned(),
             (None, _) => "undecided".to_owned(),
             (_, []) if self.undecided.is_some() => "undecided".to_owned(),
+            (_, []) if self.stays_stuck => {
+                "no repair: executions are stuck with everything inserted everywhere".to_owned()
+            }
             (_, []) if self.hopeless => {
                 "no repair: what is forbidden is possible with everything inserted everywhere".to_owned()
             }
@@ -331,11 +375,25 @@ impl TestRepairs {
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = vec![format!("{} ({}): {}", self.name, self.model, self.head())];
+        // The same insertions in other places are one line.
+        let alike = self.repairs.iter().into_group_map_by(|repair| repair.without_places());
         for repair in &self.repairs {
+            let others = &alike[&repair.without_places()];
+            if !std::ptr::eq(others[0], repair) {
+                continue;
+            }
             lines.push(format!("  cost {}", repair.cost));
             lines.extend(repair.leave_out.iter().map(|what| format!("    without {what}")));
             lines.extend(repair.insert.iter().map(|what| format!("    {what}")));
             lines.extend(repair.because.iter().map(|why| format!("      {why}")));
+            match others.len() - 1 {
+                0 => {}
+                1 => lines.push("    or the same in 1 other place".to_owned()),
+                n => lines.push(format!("    or the same in {n} other places")),
+            }
+        }
+        if self.stays_stuck && !self.repairs.is_empty() {
+            lines.push("  executions stay stuck: no insertion changes that".to_owned());
         }
         lines.extend(self.harmful().map(|(harm, sets)| {
             let others = match sets.len() - 1 {

@@ -932,7 +932,7 @@ fn a_test_no_execution_of_which_ends_is_vacuous() {
     let (code, line) = json(&["robust", "--json", &test]);
     assert!(code == 3 && line["vacuous"] == true && line["robust"].is_null(), "{line}");
     let (_, page) = json(&["report", "--json", &test]);
-    assert!(page["tests"][0]["vacuous"] == true && page["tests"][0]["assertions"][0]["holds"].is_null(), "{page}");
+    assert!(page["tests"][0]["verdict"] == "vacuous" && page["tests"][0]["assertions"][0]["holds"].is_null(), "{page}");
 }
 
 #[test]

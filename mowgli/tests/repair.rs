@@ -404,3 +404,55 @@ fn a_library_that_cannot_be_repaired_is_reported_why() {
     let (code, found) = of_library(&["bal", "--variant", "no-fence", "--timeout", "0"]);
     assert!(code == 3 && found["is_done"].is_null() && found["undecided"].is_string(), "{found}");
 }
+
+/// A handshake in which a credit may overtake what it gives back, so that a thread waits for ever.
+const HANDSHAKE: &str = "RDMA_TSO t\n{ c@1 = 0; m@1 = 1; n@1 = 0; r@2 = 0; o@2 = 0; }\n P1@1 | P2@2 ;\n await c = 1 | rfaa(o, c, 1) ;\n \
+                         put(c, n) | await r >= 1 ;\n put(r, m) | rfaa(o, c, 1) ;\n await c = 1 | ;\n a := 1 | ;\n";
+
+/// Executions that are stuck are repaired, if the test says `ends` or nothing. What is written ends.
+#[test]
+fn executions_that_are_stuck_are_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    for assertion in ["ends\n", "forbidden (a=0)\n", "forbidden (a=0)\nends\n", ""] {
+        let test = file(folder.path(), "t.litmus", &format!("{HANDSHAKE}{assertion}"));
+        assert_ne!(mowgli(&["litmus", &test]).code, 0, "{assertion}");
+        let ran = mowgli(&["repair", "--fix", &test]);
+        assert_eq!(ran.code, 1, "{assertion}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains("minimal repair") && ran.out.contains("get(") || ran.out.contains("flush"), "{}", ran.out);
+        let fixed = folder.path().join("t.fixed.litmus").display().to_string();
+        for args in [&["litmus", &fixed][..], &["repair", &fixed]] {
+            let ran = mowgli(args);
+            let is_open = assertion.is_empty() && args[0] == "repair";
+            assert_eq!(ran.code, if is_open { 2 } else { 0 }, "{args:?} of {assertion}: {}{}", ran.out, ran.err);
+        }
+        let fixed = std::fs::read_to_string(fixed).unwrap();
+        let weak = file(folder.path(), "weak.litmus", &fixed);
+        if !assertion.is_empty() && assertion.contains("forbidden") {
+            let ran = mowgli(&["repair", "--weaken", &weak]);
+            assert!(ran.code == 0 && ran.out.contains("nothing can be left out"), "{}{}", ran.out, ran.err);
+        }
+    }
+    // Nothing that is inserted ends a lost signal, and the data are repaired nevertheless.
+    let lost = "RDMA_TSO t\n{ x@1 = 1; z@2 = 0; g@2 = 0; f@2 = 9; m@1 = 1; }\n P1@1 | P2@2 | P3@2 ;\n put(z, x) | await g = 1 | f := 0 ;\n \
+                put@q2(g, m) | a := z | await f = 1 ;\n put@q3(f, m) | | ;\nforbidden (a=0)\nends\n";
+    let ran = mowgli(&["repair", &file(folder.path(), "lost.litmus", lost)]);
+    assert!(ran.code == 1 && ran.out.contains("get(") && ran.out.contains("executions stay stuck"), "{}{}", ran.out, ran.err);
+    let alone = lost.replace("forbidden (a=0)\n", "");
+    let ran = mowgli(&["repair", &file(folder.path(), "alone.litmus", &alone)]);
+    assert!(ran.out.contains("no repair: executions are stuck with everything inserted"), "{}{}", ran.out, ran.err);
+    let explained = mowgli(&["explain", &file(folder.path(), "lost.litmus", lost)]);
+    assert!(explained.out.contains("\nends\nStuck") && explained.out.contains("await f = 1"), "{}", explained.out);
+    let explained = mowgli(&["explain", &file(folder.path(), "alone.litmus", &alone)]);
+    assert!(explained.out.starts_with("ends\nStuck"), "{}{}", explained.out, explained.err);
+}
+
+/// Repairs of one cost with the same insertions are one line, whatever their places.
+#[test]
+fn equal_repairs_in_other_places_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO t\n{ x@2 = 0; y@3 = 0; f@2 = 0; g@3 = 0; }\n P1@1 | P2@2 | P3@3 ;\n put(x, 1) | await f = 1 | await g = 1 ;\n \
+                put(y, 1) | a := x | b := y ;\n put@q2(f, 1) | | ;\n put@q2(g, 1) | | ;\nforbidden (a=0)\nforbidden (b=0)\n";
+    let ran = mowgli(&["repair", &file(folder.path(), "t.litmus", text)]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("or the same in ") && ran.out.lines().count() < 40, "{}", ran.out);
+}

@@ -19,6 +19,7 @@ mod own;
 mod parts;
 mod questions;
 mod renaming;
+mod returns;
 mod robust;
 mod switches;
 mod tidy;

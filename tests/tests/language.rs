@@ -7,7 +7,7 @@ use mowgli::generate::verbs;
 use mowgli::litmus::condition::{Comparison, Condition};
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::print;
-use mowgli::litmus::run::{Engine, explore, libraries, solve, solve_with, walk, with_problem};
+use mowgli::litmus::run::{Answer, Engine, explore, libraries, solve, solve_with, walk, with_problem};
 use mowgli::litmus::test::{Arg, Observable, RegisterCondition, Sign, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
@@ -70,6 +70,53 @@ fn comparisons_by_order_are_of_integers() {
     assert_eq!(solve(&test, &[], Limits::default()).holds, [Some(true), Some(false), Some(true)]);
 }
 
+/// Solves rows of RDMA_TSO by the machine.
+fn operational(rows: &str) -> Answer {
+    solve_with(Engine::Operational, &of("RDMA_TSO", rows), Limits::default()).unwrap()
+}
+
+/// An element of an array and a number are the element so many places behind it. The difference of two is a number.
+#[test]
+fn sums_with_an_element_are_elements() {
+    let behind = " a := &w[0] | ;\n b := a + 1 | ;\n c := b - 1 | ;\n d := b - a | ;\n *b := 4 | ;\n e := w[1] | ;\n i := 1 | ;\n f := i + b | ;\n";
+    assert_eq!(both(behind), set(["a=w[0] b=w[1] c=w[0] d=1 e=4 f=w[2] i=1"]));
+    let sent = " a := &w[0] | ;\n put(z, a + 2) | ;\n if a + 1 = a { b := 1 } | ;\n c := a - a | ;\nlocations [z;]\n";
+    assert_eq!(both(sent), set(["a=w[0] b=0 c=0 z=w[2]"]));
+    // Behind the array there is nothing to write.
+    let past = of("RDMA_TSO", " a := &w[2] | ;\n b := a + 1 | ;\n *b := 1 | ;\n");
+    let why = solve(&past, &[], Limits::default()).stop().expect("w[3] is no word").to_string();
+    assert!(why.contains("w[3] is not declared"), "{why}");
+    for sum in ["b := a + 1", "b := a - c", "b := 1 - c"] {
+        let wrong = format!(" a := &x | ;\n c := &w[0] | ;\n {sum} | ;\n");
+        assert!(solve(&of("RDMA_TSO", &wrong), &[], Limits::default()).stop().is_some(), "{sum}");
+    }
+}
+
+/// An atomic addition to an element goes to the next one, and to a value without a sum it is an error.
+#[test]
+fn atomic_additions_to_locations() {
+    let text = |init: &str, row: &str| {
+        format!("RDMA_TSO t\n{{ y@1 = 7; w@1[3] = 0; o@1 = 0; p@2 = {init}; q@1 = {init}; }}\n P1@1 ;\n {row} ;\nlocations [p; q;]\nallowed (true)\n")
+    };
+    for (row, shown) in [("rfaa(o, p, 1)", "p=w[1]"), ("o := faa(q, 1)", "q=w[1]")] {
+        let row = row.replace("o := faa", "a := faa");
+        let test = parse("t.litmus", &text("&w[0]", &row)).unwrap();
+        let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
+        assert_eq!(answer.stop(), None, "{row}");
+        let shown_there = outcomes(&test, &answer);
+        assert!(shown_there.iter().all(|o| o.contains(shown)) && shown_there.len() == 1, "{shown_there:?}");
+        let wrong = parse("t.litmus", &text("&y", &row)).unwrap();
+        for engine in [Engine::Declarative, Engine::Operational] {
+            let answer = solve_with(engine, &wrong, Limits::default()).unwrap();
+            let why = answer.stop().expect("y is no array").to_string();
+            assert!(why.contains("no number and no element of an array"), "{why}");
+        }
+    }
+    let x86 = "X86_TSO t\n{ w[2] = 0; p = &w[0]; }\n P1 ;\n a := faa(p, 1) ;\n b := p ;\n *b := 8 ;\nlocations [w[1];]\nforall (w[1]=8)\n";
+    let test = parse("t.litmus", x86).unwrap();
+    assert_eq!(solve(&test, &[], Limits::default()).verdict(&test).text(), "holds");
+}
+
 #[test]
 fn sums_are_of_registers_and_numbers() {
     let sums = " a := x | x := 5 ;\n b := 2 | ;\n c := a + b | ;\n d := a - b + 1 - c | ;\n";
@@ -77,7 +124,14 @@ fn sums_are_of_registers_and_numbers() {
     let everywhere = " a := 1 | ;\n x := a + a | ;\n i := w[a + a] | ;\n put(z, i - a) | ;\n if i - a = 6 { b := 1 } | ;\n \
                       await x = a + b | ;\nlocations [z;]\n";
     assert_eq!(both(everywhere), set(["a=1 b=1 i=7 z=6"]));
-    assert_eq!(both(" a := bot | ;\n b := 1 | ;\n c := a + b | ;\n d := b - a | ;\n"), set(["a=bot b=1 c=bot d=bot"]));
+    for sum in ["c := a + b", "c := b - a", "c := b + 1 + a", "put(z, a + b)", "if a + 1 = b { c := 1 }", "x := a + 1"] {
+        let wrong = format!(" a := bot | ;\n b := 1 | ;\n {sum} | ;\n");
+        for answer in [solve(&of("RDMA_TSO", &wrong), &[], Limits::default()), operational(&wrong)] {
+            let why = answer.stop().expect("it has no sum").to_string();
+            assert!(why.contains(&format!("`{sum}` in line 6")) && why.contains("numbers have sums"), "{why}");
+        }
+    }
+    assert_eq!(both(" a := bot | ;\n b := a + 0 | ;\n"), set(["a=bot b=bot"]), "no number is added");
     let wraps = " a := 9223372036854775807 | ;\n b := a + a | ;\n c := b - a | ;\n";
     assert_eq!(both(wraps), set(["a=9223372036854775807 b=-2 c=9223372036854775807"]));
 }

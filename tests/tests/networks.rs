@@ -507,9 +507,9 @@ fn networks_are_named_in_the_first_line() {
     }
     for (model, why) in [
         ("RDMA_TSO+cxi+efa", "a model is over one network: cxi or efa"),
-        ("RDMA_TSO+cxi+messages", "the switch messages is defined for networks that deliver in order"),
-        ("RDMA_TSO+efa+crashes", "the switch crashes is defined for networks that deliver in order"),
-        ("RDMA_TSO+efa+unsignalled", "the switch unsignalled is defined for networks that deliver in order"),
+        ("RDMA_TSO+mlx5-ooo+messages", "messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order"),
+        ("RDMA_TSO+efa+crashes", "crashes is not defined on efa: it needs operations that arrive, and complete, as on rc"),
+        ("RDMA_TSO+efa+unsignalled", "unsignalled is not defined on efa: it needs operations that arrive, and complete, as on rc"),
         ("RDMA_SC+cxi", "RDMA_SC has no switches"),
         ("RDMA_TSO+slow", "no network slow; there are rc, rc-visible"),
     ] {
@@ -683,7 +683,7 @@ fn litmus_tests_are_decided_and_repaired_on_networks() {
         ("rc", "fails", Some(10)),
         ("rc-visible", "holds", None),
         ("cxi", "fails", Some(3)),
-        ("efa-direct", "fails", None),
+        ("efa-direct", "fails", Some(8)),
     ];
     assert_eq!(shown(&found), expected);
     assert_eq!(found[0].fails, ["forbidden (b=0)"]);
@@ -749,4 +749,106 @@ fn are_noticed(pairs: &[[&str; 2]]) {
         });
         assert!(noticed, "{} {}", two[0], two[1]);
     }
+}
+
+/// Returns the verdict on a test by axioms and machine on a network; `None` if the test is not defined there.
+fn verdict_on(network: Network, text: &str) -> Option<&'static str> {
+    let test = parse("t.litmus", &on_network("t.litmus", text, network).ok()?).unwrap_or_else(|e| panic!("{e}"));
+    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{network}: {e}\n{text}"));
+    Some(answer.verdict(&test).text())
+}
+
+/// Returns the presets on which a test holds, and on which it is defined and does not.
+fn holds_on(text: &str) -> [Vec<&'static str>; 2] {
+    let all = PRESETS.iter().filter_map(|(network, _)| Some((network.name, verdict_on(*network, text)?)));
+    let (holds, fails): (Vec<_>, Vec<_>) = all.partition(|(_, verdict)| *verdict == "holds");
+    [holds, fails].map(|all| all.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The completion of an atomic operation is reported to another thread, which reads the word over the network, by the CPU, or not.
+#[test]
+fn atomics_complete_when_placed_on_libfabric_and_where_a_put_does() {
+    let placed =
+        ["rc-visible", "efa", "efa-direct", "efa-direct-flushing", "cxi", "cxi-flushing", "tcp", "shm", "psm3"];
+    for atomic in ["rfaa(o, s, 1)", "rcas(o, s, 0, 1)", "rxchg(o, s, 1)"] {
+        let by_card = format!(
+            "RDMA_TSO t\n{{ o@1 = 9; s@2 = 0; t@1 = 0; l@1 = 9; }}\n P1@1 | P3@1 ;\n {atomic} | await t = 1 ;\n poll(2) | get(l, s) ;\n \
+             t := 1 | poll(2) ;\n | b := l ;\nforbidden (b=0)\n"
+        );
+        let by_cpu = format!(
+            "RDMA_TSO t\n{{ o@1 = 9; s@2 = 0; f@2 = 0; m@1 = 1; }}\n P1@1 | P2@2 ;\n {atomic} | await f = 1 ;\n poll(2) | b := s ;\n \
+             put@q2(f, m) | ;\nforbidden (b=0)\n"
+        );
+        for text in [by_card, by_cpu] {
+            assert_eq!(holds_on(&text)[0], placed, "{text}");
+            assert_eq!(verdict_on(Network::named("libfabric:WAW").expect("bits"), &text), Some("holds"));
+        }
+    }
+    let by_waits = "RDMA_WAIT t\n{ o@1 = 9; s@2 = 0; f@2 = 0; m@1 = 1; }\n P1@1 | P2@2 ;\n rfaa(o, s, 1, d) | await f = 1 ;\n \
+                    wait(d) | b := s ;\n put@q2(f, m) | ;\nforbidden (b=0)\n";
+    for (network, _) in PRESETS {
+        let test = parse("t.litmus", &on_network("t.litmus", by_waits, network).expect("a network")).unwrap();
+        let answer = mowgli::litmus::run::solve(&test, &[], Limits::default());
+        assert_eq!(answer.holds, [Some(placed.contains(&network.name))], "{network}");
+    }
+}
+
+/// A pointer that was got is a location, whatever the order of completions.
+#[test]
+fn pointers_are_followed_on_every_network() {
+    let put = "RDMA_TSO t\n{ x@1 = 1; y@2 = 0; p@2 = &y; d@1 = 0; }\n P1@1 ;\n get(d, p) ;\n poll(2) ;\n a := d ;\n put(*a, x) ;\n \
+               poll(2) ;\nlocations [y;]\nforall (y=1)\n";
+    let list = "RDMA_TSO t\n{ y@2 = 7; p@2 = &y; e@1 = 0; v@1 = 0; }\n P1@1 ;\n get(e, p) ;\n poll(2) ;\n a := e ;\n get(v, *a) ;\n \
+                poll(2) ;\n b := v ;\nforall (b=7)\n";
+    let swapped = "RDMA_TSO t\n{ t@2 = 0; w@1 = 0; v@2 = 5; r@1 = 9; o@1 = 9; }\n P1@1 | P2@2 ;\n rxchg(r, t, &w) | b := v ;\n \
+                   poll(2) | ;\n a := r | ;\n if a != 0 { put(*a, o) } | ;\nforall (a=0)\n";
+    for text in [put, list, swapped] {
+        assert_eq!(holds_on(text)[0].len(), PRESETS.len(), "{text}");
+    }
+}
+
+/// Messages are defined where the writes of a queue pair arrive in order, and axioms and machine agree there.
+#[test]
+fn messages_are_of_networks_that_deliver_writes_in_order() {
+    let waited = "RDMA_TSO+messages t\n{ x@1 = 1; z@2 = 0; }\n P1@1 | P2@2 ;\n put@q2(z, x) | a := recv() ;\n poll@q2(2) | b := z ;\n \
+                  send(2, 7) | ;\nforbidden (b=0)\n";
+    let [holds, fails] = holds_on(waited);
+    assert_eq!(holds, ["rc-visible"], "only there a completion is enough");
+    let ordered = "RDMA_TSO+messages t\n{ x@1 = 1; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := recv() ;\n send(2, 7) | b := z ;\n\
+                   forbidden (b=0)\n";
+    let two = "RDMA_TSO+messages t\n{ x@1 = 1; z@2 = 0; }\n P1@1 | P2@2 ;\n send(2, 7) | a := recv() ;\n put(z, x) | b := recv() ;\n \
+               send(2, 8) | c := z ;\nforall (a=7 /\\ b=8 /\\ c=1)\n";
+    let atomic = "RDMA_TSO+messages t\n{ o@1 = 9; z@2 = 0; }\n P1@1 | P2@2 ;\n rfaa(o, z, 1) | a := recv() ;\n send(2, 7) | b := z ;\n\
+                  forbidden (b=0)\n";
+    let all = [&holds[..], &fails].concat();
+    assert_eq!(all.len(), 11, "{all:?}");
+    for text in [ordered, two] {
+        assert_eq!(holds_on(text)[0].len(), all.len(), "{text}");
+    }
+    // Atomics are not in order with writes there.
+    assert_eq!(holds_on(atomic)[1], ["cxi", "cxi-flushing"]);
+    let why = on_network("t.litmus", ordered, Network::named("mlx5-ooo").expect("a preset"));
+    let why = why.and_then(|text| parse("t.litmus", &text)).unwrap_err().to_string();
+    assert!(why.contains("messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order"), "{why}");
+}
+
+/// Polls that directly follow each other return in one order, and that loses no outcome.
+#[test]
+fn polls_in_a_row_cost_no_factorial() {
+    let (puts, polls) = ((0..7).map(|k| format!(" put(z[{k}], x) ;\n")), " poll(2) ;\n".repeat(7));
+    let rows = puts.collect::<String>() + &polls;
+    let text = format!("RDMA_TSO+cxi t\n{{ z@2[7] = 0; x@1 = 1; }}\n P1@1 ;\n{rows}locations [z[0];]\nforall (z[0]=1)\n");
+    let test = parse("t.litmus", &text).unwrap();
+    let answer = mowgli::litmus::run::solve(&test, &[], Limits::default());
+    assert_eq!((answer.verdict(&test).text(), answer.explored.traces), ("holds", 1), "{:?}", answer.explored);
+    // Between reads each poll may still take each operation, and a poll too many waits at its own place.
+    let reads = "RDMA_TSO+cxi t\n{ o@1[3] = 0; h@2[3] = (5, 6, 7); }\n P1@1 ;\n get(o[0], h[0]) ;\n get(o[1], h[1]) ;\n get(o[2], h[2]) ;\n \
+                 poll(2) ;\n a := o[0] ;\n b := o[2] ;\n poll(2) ;\n poll(2) ;\n c := o[1] ;\n poll(2) ;\nhangs (P1 at line 13)\n";
+    let test = parse("t.litmus", reads).unwrap();
+    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(answer.verdict(&test).text(), "holds", "{:?}", answer.kinds());
+    let ended = parse("t.litmus", &reads.replace(" poll(2) ;\nhangs (P1 at line 13)", "allowed (a=0 /\\ b=0)\nallowed (a=0 /\\ b=7)\nforall (c=6)"));
+    let ended = ended.unwrap();
+    let answer = solve_with(Engine::Both, &ended, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(answer.verdict(&ended).text(), "holds", "{:?}", answer.outcomes);
 }

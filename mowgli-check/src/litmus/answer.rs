@@ -31,6 +31,8 @@ pub struct Answer {
     pub runs: WitnessRuns,
     /// The rules of coreRMA, if they are not those of the paper.
     pub rules: Option<Rules>,
+    /// The ways in which the test is outside of what a specification covers: see [`super::outside`].
+    pub outside: Vec<String>,
 }
 
 /// Random runs of the machine that looked for outcomes which decide assertions.
@@ -95,8 +97,8 @@ impl TestVerdict {
         matches!(self, Self::Fails | Self::Vacuous | Self::Stuck)
     }
 
-    /// Returns the exit code of a command: 0 if nothing is wrong, 1 if an assertion is false, 3 if the verdict is open or
-    /// the test does not speak of executions that are stuck.
+    /// Returns the exit code of a command. It is 0 if nothing is wrong, and 1 if an assertion is false. It is 3 if the verdict
+    /// is open, or if executions are stuck about which the test has no assertion.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -134,7 +136,7 @@ impl Answer {
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();
         let liveness = test.liveness.iter().map(|l| stuck::holds(test, l, kinds, stop.is_none())).collect();
-        Self { outcomes, holds, explored, stuck, liveness, runs: WitnessRuns::default(), rules: None }
+        Self { outcomes, holds, explored, stuck, liveness, runs: WitnessRuns::default(), rules: None, outside: Vec::new() }
     }
 
     /// Adds outcomes that random runs have; each has one class of executions at least.

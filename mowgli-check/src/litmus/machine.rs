@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use itertools::Itertools as _;
+use mowgli_core::event::Event;
 use mowgli_core::value::Val;
-use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
+use mowgli_rdma::operational::{Act, ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
+use mowgli_rdma::tso;
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
@@ -165,9 +167,16 @@ pub fn choices_to(
     Ok(found)
 }
 
+/// Prints an action. The result of an operation or a poll is the operation that it is about.
+fn act_in_words(step: &Step) -> String {
+    let Act::Call(call, ret) = &step.act else { return step.act.to_string() };
+    let event = Event { thread: step.thread, call: call.clone(), ret: *ret };
+    tso::in_words(&event).map_or_else(|| step.act.to_string(), |words| format!("{call}: {words}"))
+}
+
 fn in_words(test: &Test, point: &ChoicePoint) -> PlayedPoint {
     let name = |thread: mowgli_core::ids::Tid| test.threads[thread.index()].name.to_string();
-    let step = |step: &Step| StepInWords { thread: name(step.thread), text: step.act.to_string() };
+    let step = |step: &Step| StepInWords { thread: name(step.thread), text: act_in_words(step) };
     let node = |x| test.world.objects.get(x).and_then(|object| object.node);
     let memory = point
         .memory

@@ -8,6 +8,7 @@ pub mod core_rma;
 pub(crate) mod known;
 pub mod machine;
 pub mod notation;
+pub mod outside;
 mod own;
 pub mod parse;
 pub mod print;

@@ -134,7 +134,29 @@ fn parentheses(texts: impl Iterator<Item = String>) -> String {
     if all.is_empty() { all } else { format!("({all})") }
 }
 
-fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: &mut String) {
+/// A model, and the form of the declarations of a library that is not built in.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect {
+    model: Model,
+    own: Option<(Name, DeclarationForm)>,
+}
+
+impl Dialect {
+    /// Returns the dialect of a model in which objects of this library have this form.
+    #[must_use]
+    pub fn with(model: Model, library: Name, form: Option<DeclarationForm>) -> Self {
+        Self { model, own: form.map(|form| (library, form)) }
+    }
+}
+
+impl From<Model> for Dialect {
+    fn from(model: Model) -> Self {
+        Self { model, own: None }
+    }
+}
+
+fn declarations(dialect: Dialect, world: &World, name: &dyn Fn(Tid) -> String, out: &mut String) {
+    let Dialect { model, own } = dialect;
     if model != Model::X86Tso {
         let _ = writeln!(out, "  nodes {};", world.nodes);
     }
@@ -144,7 +166,8 @@ fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: 
         let _ = writeln!(out, "  crash({crashes});");
     }
     for (&x, object) in &world.objects {
-        let form = builtin(object.library).and_then(|library| library.object);
+        let form = own.filter(|(library, _)| *library == object.library).map(|(_, form)| form);
+        let form = form.or_else(|| builtin(object.library)?.object);
         let parts: &[DeclarationPart] = if model == Model::X86Tso { &[] } else { &[DeclarationPart::Home] };
         let usual = match object.library == CORE_RMA {
             true => DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] },
@@ -175,7 +198,7 @@ pub fn test(test: &Test) -> String {
     let mut world = test.world.clone();
     let sent: Vec<Loc> = test.threads.iter().flat_map(|t| &t.statements).flat_map(Statement::sent).collect();
     world.objects.retain(|x, _| !test.literals.contains_key(x) && !sent.contains(x));
-    declarations(test.model, &world, &|t| test.threads[t.index()].name.to_string(), &mut out);
+    declarations(test.model.into(), &world, &|t| test.threads[t.index()].name.to_string(), &mut out);
     out.push_str("}\n");
     let column = |(thread, node): (&TestThread, &Node)| {
         let head =
@@ -302,13 +325,14 @@ pub fn table(columns: Vec<Vec<String>>) -> String {
 /// line in quotes.
 #[must_use]
 pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, client: &Client) -> String {
-    text(model, name, about, world, statements(client, &[]))
+    text(model.into(), name, about, world, statements(client, &[]))
 }
 
-fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
+fn text(dialect: Dialect, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
+    let model = dialect.model;
     let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
     let mut out = format!("{model} {name}\n{about}{{\n");
-    declarations(model, world, &|t| t.to_string(), &mut out);
+    declarations(dialect, world, &|t| t.to_string(), &mut out);
     out.push_str("}\n");
     let head = |(t, node): (usize, &Node)| match model {
         Model::X86Tso => format!("P{t}"),
@@ -322,15 +346,15 @@ fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements
 /// Prints a client as a litmus test of a model, without assertions. `outputs` are the results of the calls of each
 /// thread, where they are known.
 #[must_use]
-pub fn client(model: Model, name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    text(model, name, None, world, statements(client, outputs))
+pub fn client(of: impl Into<Dialect>, name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
+    text(of.into(), name, None, world, statements(client, outputs))
 }
 
 /// Prints a client as a litmus test, with the assertion that this outcome is forbidden.
 #[must_use]
-pub fn forbidden(model: Model, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
+pub fn forbidden(of: impl Into<Dialect>, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
     let condition = conjunction(&registers(client, outcome));
-    format!("{}forbidden ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
+    format!("{}forbidden ({condition})\n", self::client(of, name, world, client, &outcome.outputs))
 }
 
 /// Prints a client as a litmus test, with the assertion that this outcome is allowed.

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides};
 use super::core_rma;
+use super::outside;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
 use crate::catalogue::Catalogue;
@@ -184,7 +185,8 @@ fn solved_over(
     }
     let (kinds, stop) = stuck.into_parts();
     let explored = Explored { stop: all.explored.stop.map(cause), ..all.explored };
-    Answer::new(test, outcomes, explored, Found::new(kinds, stop.map(cause)))
+    let outside = outside::outside(libraries, test, &explored.uncovered);
+    Answer { outside, ..Answer::new(test, outcomes, explored, Found::new(kinds, stop.map(cause))) }
 }
 
 /// A way to find the outcomes of a test.

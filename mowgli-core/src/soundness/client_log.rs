@@ -125,7 +125,7 @@ impl ClientLine {
     pub(super) fn local(self) -> LocalResult {
         let words = self.concretisation.into_iter().map(|(method, stamp, words)| ((method, stamp), words));
         LocalResult {
-            explored: Explored { stats: self.stats, stop: self.stop, traces: 0 },
+            explored: Explored { stats: self.stats, stop: self.stop, traces: 0, ..Explored::default() },
             outcomes: self.outcomes,
             ends: BTreeSet::new(),
             concretisation: words

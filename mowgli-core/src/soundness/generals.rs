@@ -117,7 +117,7 @@ impl Generals {
         let ClientResults { local, progress, .. } = self.results.get(&image.of)?.as_ref()?;
         let outcomes: BTreeSet<Outcome> = local.ends.iter().map(|outcome| image.outcome(outcome)).collect();
         let local = LocalResult {
-            explored: Explored { stats: local.explored.stats, stop: None, traces: 0 },
+            explored: Explored { stats: local.explored.stats, stop: None, traces: 0, ..Explored::default() },
             outcomes: outcomes.len() as u64,
             ends: BTreeSet::new(),
             concretisation: local.concretisation.clone(),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn undecided_progress_is_no_answer() {
         let answers_with = |progress| {
-            let explored = Explored { stats: Stats { classes: 1, ..Stats::default() }, stop: None, traces: 0 };
+            let explored = Explored { stats: Stats { classes: 1, ..Stats::default() }, stop: None, traces: 0, ..Explored::default() };
             let (ends, concretisation) = Default::default();
             let local = LocalResult { explored, outcomes: 1, ends, concretisation, violation: None };
             answers(&ClientResults { local, progress, stays: false, is_refused: false, is_copied: false })

@@ -132,8 +132,8 @@ fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -
 }
 
 impl Machine<'_> {
-    /// True if a step need not happen: the crash of a thread, and the operations of a thread that has ended if it or the
-    /// target node may crash, because they may never arrive. The same holds for the operations of a thread that waits, if the
+    /// True if a step need not happen. The crash of a thread need not. Operations of a thread that has ended may never arrive if
+    /// the thread or the target node may crash. The same holds for the operations of a thread that waits, if the
     /// target node may have crashed with all its threads. An atomic operation that has read still writes.
     pub(super) fn is_optional(&self, state: &State, step: &Step) -> bool {
         let (q, entry) = match &step.act {

@@ -1,5 +1,6 @@
 //! The `explain` command.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -14,8 +15,8 @@ use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
-use crate::litmus::core_rma;
 use crate::litmus::test::{Model, Test, Warning};
+use crate::litmus::{core_rma, outside};
 use crate::show::{Names, Scene, dot};
 
 #[derive(Args)]
@@ -199,11 +200,34 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
             _ => explained_stuck(&test, &asked),
         };
     }
-    let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
-    match test.model {
-        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?),
-        _ => explained_test(&test, &text, &chosen, &asked),
+    let is_text = !(args.dot || args.json || args.is_drawn() || args.out.is_some());
+    let with_stuck = !test.liveness.is_empty() && args.assertion.is_none() && is_text;
+    let outside = match is_text && test.model != Model::CoreRma {
+        true => outside::outside(&catalogue.libraries(test.model), &test, &BTreeSet::new()),
+        false => Vec::new(),
+    };
+    let head: String = outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect();
+    if with_stuck && test.assertions.is_empty() {
+        let (claims, code) = explained_claims(&test, &asked)?;
+        return Ok((head + &claims, code));
     }
+    let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
+    let (out, code) = match test.model {
+        Model::CoreRma => explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?,
+        _ => explained_test(&test, &text, &chosen, &asked)?,
+    };
+    if !with_stuck {
+        return Ok((head + &out, code));
+    }
+    let (claims, of_claims) = explained_claims(&test, &asked)?;
+    Ok((format!("{head}{out}\n{claims}"), worst(code, of_claims)))
+}
+
+/// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
+fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let (text, code) = explained_stuck(test, asked)?;
+    let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
+    Ok((claims + &text, code))
 }
 
 /// Returns the text about the stuck executions of a test, and the exit code.

@@ -20,7 +20,7 @@ fn share(text: &str) -> Result<Shard, InputError> {
     let shard = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Shard::new(n, of));
     shard.ok_or_else(|| {
         InputError::new(Code::Argument, format!("`{text}` is no share"))
-            .help("the third of sixteen is 3/16, and there are at most {MOST}")
+            .help(format!("the third of sixteen is 3/16, and there are at most {MOST}"))
     })
 }
 

@@ -30,6 +30,8 @@ struct ReportLine<'a> {
     executions: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     random_runs: Option<&'a WitnessRuns>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    outside: &'a [String],
     warnings: &'a [Warning],
     loops: usize,
     micros: u128,
@@ -99,6 +101,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
             .collect(),
         executions: answer.explored.stats.classes,
         random_runs: (answer.runs.runs > 0).then_some(&answer.runs),
+        outside: &answer.outside,
         warnings: &test.warnings,
         loops,
         micros,
@@ -117,7 +120,7 @@ fn word(holds: Option<bool>) -> &'static str {
 /// Returns herd's text. `loops` is the bound on iterations of a loop with effects.
 #[must_use]
 pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
-    let mut out = String::new();
+    let mut out: String = answer.outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect();
     let kind = |q: Quantifier| match q {
         Quantifier::Allowed => "Allowed",
         Quantifier::Forbidden => "Forbidden",

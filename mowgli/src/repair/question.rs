@@ -16,7 +16,7 @@ use crate::explain::ProgramWords;
 use crate::interrupt::cause;
 use crate::litmus::run::{libraries, stuck_kinds, with_problem};
 use crate::litmus::stuck::StuckKind;
-use crate::litmus::test::{Assertion, Quantifier, Test};
+use crate::litmus::test::{Assertion, Claim, Quantifier, Test};
 use crate::show::Names;
 
 /// The question, of a program over the libraries of its model.
@@ -30,6 +30,8 @@ pub(super) struct RepairQuestion<'a> {
     stuck: Option<BTreeSet<TestStandstill>>,
     /// The sets with which further executions are stuck.
     pub(super) hanging: BTreeSet<Insertions>,
+    /// Whether a set is wrong with which executions are stuck: the test says `ends`, or nothing about them.
+    pub(super) wants_end: bool,
 }
 
 /// The place in which a thread is stuck: it has ended, or waits in a statement of the test, or in one that is new.
@@ -52,10 +54,17 @@ fn is_wrong(test: &Test, values: &[Val]) -> bool {
     })
 }
 
+/// True if a test says that none of its executions is stuck.
+pub(super) fn says_ends(test: &Test) -> bool {
+    test.liveness.iter().any(|l| matches!(l.claim, Claim::Ends))
+}
+
 impl<'a> RepairQuestion<'a> {
     pub(super) fn new(program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
         let libraries = libraries(program.test.model);
-        Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
+        let (endless, hanging) = (BTreeSet::new(), BTreeSet::new());
+        let wants_end = says_ends(program.test) || !program.test.speaks_of_stuck();
+        Self { program, libraries, limits, endless, stuck: None, hanging, wants_end }
     }
 
     /// Whether the test as it stands has every outcome that is to stay allowed; for a weakening, also whether it has
@@ -65,7 +74,11 @@ impl<'a> RepairQuestion<'a> {
     /// If the test lacks such an outcome or has a forbidden one, because the question then makes no sense.
     pub(super) fn is_meaningful(&mut self, weaken: bool) -> Result<Option<Stop>, &'static str> {
         let whole = self.program.whole();
-        match self.keeps(&whole) {
+        // The test as it stands may be stuck.
+        let wants_end = std::mem::replace(&mut self.wants_end, false);
+        let keeps = self.keeps(&whole);
+        self.wants_end = wants_end;
+        match keeps {
             Ok(true) => {}
             Ok(false) => {
                 return Err(
@@ -74,8 +87,17 @@ impl<'a> RepairQuestion<'a> {
             }
             Err(stop) => return Ok(Some(stop)),
         }
+        // What is stuck without an assertion may stay so.
+        if weaken && self.wants_end && !says_ends(self.program.test) {
+            match self.is_stuck(&whole) {
+                Ok(is_stuck) => self.wants_end = !is_stuck,
+                Err(stop) => return Ok(Some(stop)),
+            }
+        }
         match weaken.then(|| self.is_wrong(&whole)) {
-            Some(Ok(true)) => Err("something forbidden is possible as it is; repair it first, without --weaken"),
+            Some(Ok(true)) => Err(
+                "something forbidden is possible, or executions are stuck, as it is; repair it first, without --weaken",
+            ),
             Some(Err(stop)) => Ok(Some(stop)),
             Some(Ok(false)) | None => Ok(None),
         }
@@ -108,11 +130,27 @@ impl<'a> RepairQuestion<'a> {
         Ok(kinds.into_keys().map(|kind| (rests(&kind), kind.shown)).collect())
     }
 
+    /// True if executions of the test with these edits are stuck in its own statements. Further edits can only take them away.
+    pub(super) fn is_stuck(&self, set: &Insertions) -> Result<bool, Stop> {
+        let is_own = |(places, _): &TestStandstill| !places.contains(&StuckAt::New);
+        Ok(self.standstills(&self.program.with(set))?.iter().any(is_own))
+    }
+
+    /// Returns the edits that alone make no thread wait in what is new.
+    pub(super) fn harmless(&self) -> Result<Insertions, Stop> {
+        let waits = |i: usize| {
+            let found = self.standstills(&self.program.with(&Insertions::from([i])))?;
+            Ok(found.iter().any(|(places, _)| places.contains(&StuckAt::New)))
+        };
+        let all = (0..self.program.costs().len()).map(|i| Ok((i, waits(i)?))).collect::<Result<Vec<_>, Stop>>()?;
+        Ok(all.into_iter().filter(|(_, waits)| !waits).map(|(i, _)| i).collect())
+    }
+
     /// True if an execution of a test with edits is stuck in a way in which none is stuck without them.
     fn hangs(&mut self, repaired: &RepairedTest) -> Result<bool, Stop> {
         let now = self.standstills(repaired)?;
-        if now.is_empty() {
-            return Ok(false);
+        if now.is_empty() || self.wants_end {
+            return Ok(!now.is_empty());
         }
         if self.stuck.is_none() {
             self.stuck = Some(self.standstills(&self.program.with(&self.program.whole()))?);
@@ -129,6 +167,9 @@ impl<'a> RepairQuestion<'a> {
         let refutations =
             with_problem(&self.libraries, test, &[], self.limits, |problem| problem.refutations(&wanted, WAYS));
         let edges = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect_vec();
+        if edges.is_empty() && self.wants_end {
+            return vec!["with it no execution is stuck".to_owned()];
+        }
         let through = |i: usize| {
             let is_of = |end: &CycleEnd| repaired.edit(end) == Some(i);
             let into = edges.iter().find(|e| is_of(&e.to) && !is_of(&e.from));
@@ -159,7 +200,7 @@ const WAYS: usize = 20;
 impl Repairable for RepairQuestion<'_> {
     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
-        self.explore(&test, &mut |values| is_wrong(&test, &values))
+        Ok(self.explore(&test, &mut |values| is_wrong(&test, &values))? || self.wants_end && self.is_stuck(set)?)
     }
 
     /// True if some execution ends, every outcome that is to be allowed is still there, and nothing is stuck that was

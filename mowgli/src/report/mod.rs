@@ -337,6 +337,8 @@ pub struct TestRow {
     model: String,
     description: Option<String>,
     text: String,
+    /// The ways in which the test is outside of what a specification covers.
+    outside: Vec<String>,
     warnings: Vec<Warning>,
     /// The implementations by which its libraries run.
     implemented: Vec<String>,
@@ -636,6 +638,7 @@ impl TestRow {
             model: test.model.to_string(),
             description: test.description.clone(),
             text: text.to_owned(),
+            outside: answer.outside.clone(),
             warnings: test.warnings.clone(),
             implemented: implemented.to_vec(),
             idle: idle(test, &chain, implemented).into_iter().map(str::to_owned).collect(),

@@ -376,6 +376,7 @@ function meaning(a) {
 const title = row => `${row.name} (${row.model}${row.implemented.length ? ", implemented by " + row.implemented.join(", ") : ""})`;
 function test(row, i, editor) {
   const item = make("section", { class: "item", id: anchor("test", i) }, make("h2", {}, title(row)), row.description ? make("p", {}, row.description) : null, editor ? null : make("pre", {}, row.text.trim()));
+  row.outside.forEach(line => item.append(make("p", { class: "bad" }, `Outside of the specification: ${line}`)));
   row.warnings.forEach(w => item.append(make("p", { class: "bad" }, `Warning, line ${w.line}: ${w.message}`)));
   row.idle.forEach(name => item.append(make("p", { class: "bad" }, `${name} changes nothing: the test has no object of this library.`)));
   if (row.stopped) item.append(make("p", { class: "bad" }, `Incomplete: ${row.stopped}`));
@@ -551,7 +552,9 @@ function example_menu(examples, use) {
   const about = make("p", { hidden: true }), others = make("div", { class: "others", hidden: true }), groups = [...new Set(examples.map(e => e.group))];
   const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "questions and examples"),
     ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
+  let example = { text: "" };
   const asked = e => {
+    example = e;
     const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
     about.hidden = !e.answer;
     // Of Markdown's links their words are left.
@@ -560,14 +563,17 @@ function example_menu(examples, use) {
     others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => put(other)), other.implemented ? ` implemented by ${other.implemented}` : "", make("pre", {}, other.text.trim()))));
   };
   const put = e => { asked(e); return use(e); };
+  /* Another test than the example has no question. */
+  const forget = () => { about.hidden = others.hidden = true; }, edited = now => { if (now.trim() !== example.text.trim()) forget(); };
   /* A choice alone changes nothing, because arrow keys choose too. */
   const show = button("show", () => { if (choice.value) put(examples[choice.value]); });
-  return { about, others, choice, show, asked, put };
+  return { about, others, choice, show, asked, put, forget, edited };
 }
 async function playground(into, { seconds, address, models, networks, implementations, examples, template, grammar, keywords }) {
   const first = await carried(), place = make("div", { class: "editor" });
+  let written = () => {};
   const text = best_editor({
-    parent: place, text: first && first.test || draft.get() || examples[0].text, label: "a litmus test", keywords, changed: draft.set, solve: () => again(),
+    parent: place, text: first && first.test || draft.get() || examples[0].text, label: "a litmus test", keywords, changed: now => { draft.set(now); written(now); }, solve: () => again(),
     list: async (test, complete) => { try { return (await send({ test, complete })).completions || []; } catch { return []; } },
   });
   const options = (none, all, before = "") => [make("option", { value: "" }, none), ...all.map(m => make("option", { value: m }, before + m))];
@@ -642,13 +648,14 @@ async function playground(into, { seconds, address, models, networks, implementa
   };
   /* The way back leads to what was written, solved or not. */
   const remember = async () => { const now = await hash(); history.replaceState(null, "", now); history.pushState(null, "", now); };
-  const offer = async of => { await remember(); text.put(of); again(); };
+  const offer = async of => { await remember(); forget(); text.put(of); again(); };
   const load = make("input", { type: "file", accept: ".litmus", "aria-label": "open a file", onchange: async () => offer(await load.files[0].text()) });
-  const { about, others, choice, show, asked, put } = example_menu(examples, async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); again(); });
+  const { about, others, choice, show, asked, put, forget, edited } = example_menu(examples, async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); again(); });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
-  const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
+  const take = state => { forget(); text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
   take(first || {});
+  written = edited;
   if (!location.hash && !draft.get()) asked(examples[0]);
   into.append(make("div", { class: "controls" }, choice, show), about, make("div", { class: "beside" }, place, others), make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
     copied, shown, button("save", () => save(text.get(), solved)), load), make("details", {}, make("summary", {}, "how a test is written"), button("write this test", () => put({ text: template, implemented: "", answer: "" })), make("pre", {}, template), make("pre", {}, grammar)), status, result);

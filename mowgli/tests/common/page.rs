@@ -8,6 +8,7 @@ pub fn page(folder: &Path, what: &[&str]) -> String {
     let out = folder.join("page").display().to_string();
     let args = [&["report"], what, &["--out", &out]].concat();
     let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(&args).output().expect("the command runs");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // The page may show tests that fail.
+    assert_ne!(ran.status.code(), Some(2), "{}", String::from_utf8_lossy(&ran.stderr));
     std::fs::read_to_string(folder.join("page/index.html")).expect("a page")
 }

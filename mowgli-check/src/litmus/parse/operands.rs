@@ -82,7 +82,15 @@ impl Reader<'_> {
             let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
             let name = self.threads[thread].name;
             let message = format!("{x} is on {home} and {name} on node {here}");
-            return advise(tree, Code::Node, message, "use put or get for remote memory");
+            let text = tree.as_span().get_input();
+            let before = text[..tree.as_span().start()].trim_end().trim_end_matches('(').trim_end();
+            let is_called = |name: &&str| before.ends_with(*name) && !before.ends_with(&format!("r{name}"));
+            let atomic = ["cas", "faa", "xchg"].into_iter().find(is_called);
+            let help = match atomic {
+                Some(name) => format!("use r{name} for remote memory, as r{name}(o, {x}, ..) with a local word o for the old value"),
+                None => "use put or get for remote memory".to_owned(),
+            };
+            return advise(tree, Code::Node, message, help);
         }
         Ok(())
     }

@@ -87,6 +87,9 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
+    if text.split_whitespace().next().is_some_and(|model| ["X86", "X86_64"].contains(&model)) {
+        return Some("this is a test of herd7: `mowgli convert FILE --to mowgli` writes it in this notation");
+    }
     let (before, rest) = text.split_at(*at);
     // If the end of a line lacks something, the parser fails only at the beginning of the next line.
     let begins_line = before.rsplit('\n').next().is_some_and(|own| own.trim().is_empty());
@@ -97,8 +100,12 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         let of_stuck = ["ends", "may hang", "hangs", "stuck"];
         all.iter().chain(&of_stuck).any(|q| l.starts_with(q))
     };
+    // The cell in which the parser fails, as far as it goes.
+    let cell = before.rsplit(['|', ';', '{', '}', '\n']).next().unwrap_or_default();
     if let Some(help) = operator(before, rest) {
         Some(help)
+    } else if cell.matches('(').count() > cell.matches(')').count() && !rest.trim_start().starts_with(')') {
+        Some("a parenthesis is open here: each ( has its )")
     } else if !before.contains('}') {
         before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
     } else if before.lines().any(asserts) || asserts(line) {

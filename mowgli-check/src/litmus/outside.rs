@@ -1,0 +1,65 @@
+//! Tests that are outside of what a specification covers: calls of threads without that role, and clients that break an
+//! assumption, for example a lock that is not released.
+//!
+//! **Computes** a line for each. **Example**: `submit(q, 1)` by a reader of the ring `q` never returns, because only its writer
+//! submits. **Correct because** a shape names the callers ([`mowgli_core::shape::Shapes::callers`]), and
+//! [`mowgli_core::library::Library::is_well_formed`] is the assumption. Calls of threads without branches are known before a search.
+//! For other threads the search has seen which executions are not covered.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::{Name, Tid};
+use mowgli_core::library::Libraries;
+use mowgli_core::problem::Problem;
+use mowgli_core::value::Val;
+
+use super::test::{Arg, Statement, Test, TestThread};
+
+/// Returns a line for each call that its thread may not make, and for each library whose assumption some execution breaks.
+/// `uncovered` are the libraries of which a search has seen that.
+#[must_use]
+pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -> Vec<String> {
+    let threads = || test.world.tids().zip(&test.threads);
+    let of_thread = |(t, thread): (Tid, &TestThread)| {
+        let lines = thread.source.iter().map(|(line, text)| (*line, text.clone())).collect_vec();
+        events(t, thread).into_iter().map(move |(at, event)| (event, lines[at].clone())).collect_vec()
+    };
+    let known = threads().flat_map(of_thread).collect_vec();
+    let by_role = known.iter().filter_map(|(event, (line, text))| {
+        let callers = libraries.get(event.call.library)?.shape_terms()?.callers(&test.world, event)?;
+        let name = |v: &Val| match v {
+            Val::Thread(t) => test.threads[t.index()].name.to_string(),
+            other => other.to_string(),
+        };
+        let own = test.threads[event.thread.index()].name;
+        let who = callers.iter().map(name).join(", ");
+        (!callers.contains(&event.thread.into()))
+            .then(|| format!("{own} may not call {text} (line {line}), and waits there for ever: only {who} may"))
+    });
+    let mut broken = uncovered.clone();
+    if threads().all(|(_, thread)| !thread.statements.iter().any(Statement::opens)) {
+        let events = known.iter().map(|(event, _)| event).collect_vec();
+        Problem::of(libraries, &test.world, &[]).add_uncovered(&events, &mut broken);
+    }
+    let assumption = |name: &Name| {
+        let demands = libraries.get(*name).and_then(|library| library.assumption()).map(|spec| spec.demands);
+        let demands = demands.iter().flatten().map(|(demand, ..)| demand.to_string()).join(", and ");
+        let demands = if demands.is_empty() { demands } else { format!(" ({demands})") };
+        format!("the test breaks the assumption of {name}{demands}, and then {name} promises nothing")
+    };
+    by_role.chain(broken.iter().map(assumption)).unique().collect()
+}
+
+/// Returns the calls of a thread whose arguments are written in the test, each with the position of its statement.
+fn events(thread: Tid, of: &TestThread) -> Vec<(usize, Event)> {
+    let call = |statement: &Statement| {
+        let statement = if let Statement::Await { call, .. } = statement { call } else { statement };
+        let Statement::Call { library, method, args, .. } = statement else { return None };
+        let known = |arg: &Arg| if let Arg::Val(v) = arg { Some(*v) } else { None };
+        Some(Call::new(*library, method, &args.iter().map(known).collect::<Option<Vec<Val>>>()?))
+    };
+    let all = of.statements.iter().enumerate();
+    all.filter_map(|(at, s)| Some((at, Event { thread, call: call(s)?, ret: Val::Unit }))).collect()
+}

@@ -1,0 +1,157 @@
+//! The results of calls are read off shapes, and whatever is sound has no outcome that its specification lacks (LOCO Thm. 3.14).
+
+use mowgli::check::{CheckOptions, check};
+use mowgli::entry::fault;
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::{Implementations, add_parts};
+use mowgli_core::problem::Problem;
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::bound;
+use mowgli_libraries::prelude::*;
+use mowgli_libraries::x86;
+use mowgli_rdma::Way;
+use std::sync::Arc;
+
+methods! {
+    /// Calls of a word that may not be read.
+    enum Method of SHY = "shy" {
+        /// Sets it.
+        fn set = Set(x: Object, v: Value);
+        /// Reads it, or returns bottom.
+        fn look = Look(x: Object) -> Value;
+    }
+}
+
+fn coherent() -> Spec {
+    spec! {
+        let rf, mo, rb = coherence;
+        so = po | rf | mo | rb;
+    }
+}
+
+fn node_of(x: Expr) -> Expr {
+    let _ = x;
+    Expr::from(Node(1))
+}
+
+/// A word on node 1, which a body sets and returns.
+fn over(looks: impl Fn(Expr) -> Body) -> Over<Method> {
+    let bodies = bodies! { Method:
+        Set { x, v } => { Rdma::write(x.part("word", []), v) }
+        Look { x } => { (looks(x)) }
+    };
+    Over::<Method>::terms(bodies).with_parts(parts! { x => x.part("word", []) => ObjectTerm::new(wait::WAIT).at(node_of(x)); })
+}
+
+/// The entry of a library with these shapes, whose bodies return what they read, or bottom in place of 1.
+fn entry(shapes: &'static Shapes) -> Entry {
+    let hides = over(|x| body! { let v = Rdma::read(x.part("word", [])); if (v.is(1)) { Val::Bot } else { v } });
+    Entry::rdma(Simple::<Method>::new(shapes, coherent), Wait).published(hides, &[(1, 1, 2)])
+}
+
+/// Without the hint `returns`, bottom is a result where the shape has it, and wrong where it has not.
+#[test]
+fn bottom_is_a_result_if_the_shape_says_so() {
+    let may = shapes! { Method:
+        Set { x, v } => { aCW: writes x, v }
+        Look { x } => { if (ret().is(Val::Bot)) { aWT } else { aCR: reads x, ret() } }
+    };
+    let may_not = shapes! { Method: Set { x, v } => { aCW: writes x, v } Look { x } => { aCR: reads x, ret() } };
+    let verdict = |shapes| {
+        let entry = entry(shapes);
+        let bound = Bound { values: vec![1, 2], ..bound(1, 1, 2) };
+        check(&entry, &entry.variants[0], &bound, &CheckOptions::default()).unwrap().verdict().to_owned()
+    };
+    assert_eq!(verdict(may), "sound");
+    assert_eq!(verdict(may_not), "unsound");
+}
+
+#[test]
+fn a_branch_that_no_result_reaches_is_an_error() {
+    let odd = shapes! { Method:
+        Set { x, v } => { aCW: writes x, v }
+        Look { x } => { if (ret().below(-5)) { aWT } else { aCR: reads x, ret() } }
+    };
+    let why = fault(&entry(odd), &bound(2, 2, 1), &|| false).unwrap_err();
+    assert!(why.message.contains("the shape of Look of shy: no result leads to where ret < -5 holds"), "{why}");
+    let never = shapes! { Method:
+        Set { x, v } => { aCW: writes x, v }
+        Look { x } => { if (ret().below(-5)) { (ShapeTerm::never()) } else { aCR: reads x, ret() } }
+    };
+    assert_eq!(fault(&entry(never), &bound(2, 2, 1), &|| false).err().map(|why| why.message), None);
+}
+
+methods! {
+    /// Calls of a word that is put by the second queue pair.
+    enum Far of FAR = "far" {
+        /// Puts a value there.
+        fn send = Send(x: Object, v: Value);
+    }
+}
+
+/// The promise of the second queue pair is not that of the first: condition 1 has the stamps of both.
+#[test]
+fn a_promise_by_another_queue_pair_is_kept_by_that_one() {
+    let shapes = shapes! { Far: Send { x, v } => { for n in (only(Node(2))) { aNRW(n, 2): writes x at n, v } } };
+    let by = |way: Way| {
+        let bodies = bodies! { Far:
+            Send { x, v } => {
+                Rdma::write(x.part("own", [me()]), v);
+                Rdma::put_by(Val::from(way), x.part("word", []), x.part("own", [me()]), Val::NoWid)
+            }
+        };
+        let parts = parts! { x =>
+            for t in (all_threads()) { x.part("own", [t]) => ObjectTerm::new(wait::WAIT).at(node(t)); }
+            x.part("word", []) => ObjectTerm::new(wait::WAIT).at(Node(2));
+        };
+        let implementation = Over::<Far>::terms(bodies).with_parts(parts);
+        let library = Simple::<Far>::new(shapes, coherent_of_words);
+        Entry::rdma(library, Wait).published(implementation, &[(1, 2, 1)])
+    };
+    let violated = |way: Way| {
+        let entry = by(way);
+        let bound = Bound { values: vec![1], nodes: 2, ..bound(1, 2, 1) };
+        check(&entry, &entry.variants[0], &bound, &CheckOptions::default()).unwrap().report.violation.is_some()
+    };
+    assert!(!violated(Way { queue: 2, ..Way::USUAL }));
+    assert!(violated(Way::USUAL), "the first queue pair does not stand for the second");
+}
+
+fn coherent_of_words() -> Spec {
+    spec! {
+        let rf, mo, rb = coherence;
+        say rf = "{b} reads {a}";
+        irreflexive sc = (rf | mo | rb)+;
+    }
+}
+
+/// Each variant of each library that is sound within a small bound has only outcomes of its specification.
+#[test]
+fn what_is_sound_has_no_outcome_that_its_specification_lacks() {
+    let (mut sound, mut wrong) = (0, 0);
+    for entry in catalogue().iter().chain(&x86::catalogue()) {
+        let bound = Bound { values: vec![1, 2], total: Some(2), ..bound(2, 2, 2) };
+        let specified = entry.specification.and(&entry.memory.libraries);
+        let below = entry.below.and(&entry.memory.libraries);
+        let clients = entry.clients(&bound, &|| false).expect("there is no deadline");
+        let clients = clients.into_iter().step_by(3).take(25).collect::<Vec<_>>();
+        for variant in &entry.variants {
+            let lacks = clients.iter().any(|(world, client)| {
+                let programs = client.programs();
+                let allowed = Problem::of(&specified, world, &programs).results().all().expect("it is small");
+                let mut with_parts = world.clone();
+                add_parts(&*variant.implementation, &mut with_parts);
+                let name = Name::literal(entry.name);
+                let implementations = Implementations::from([(name, Arc::clone(&variant.implementation))]);
+                let problem = Problem { implementations: &implementations, ..Problem::of(&below, &with_parts, &programs) };
+                problem.results().so_far().0.iter().any(|outcome| !allowed.contains(outcome))
+            });
+            let checked = check(entry, variant, &bound, &CheckOptions::default());
+            let Ok(checked) = checked else { continue };
+            assert!(!lacks || checked.verdict() != "sound", "{} {}", entry.name, variant.name);
+            sound += usize::from(checked.verdict() == "sound");
+            wrong += usize::from(lacks);
+        }
+    }
+    assert!(sound > 20 && wrong > 10, "{sound} sound, {wrong} wrong");
+}
