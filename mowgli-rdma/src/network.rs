@@ -124,8 +124,9 @@ impl Network {
         let issued = |yes: bool| if yes { Order::Issued } else { Order::None };
         let puts = self.remote(Write, Write) >= Order::Issued;
         match (earlier, later) {
-            (Message, Message) => Order::Placed,
-            (At(of @ (Write | Atomic)), Message) if self.remote(of, Write) >= Order::Issued => Order::Placed,
+            (At(Write | Atomic) | Message, Message) if self.orders_messages() => Order::Placed,
+            // The stamp of a write is one for puts and atomics, and a message is of another library.
+            (Message, At(Write)) if self.remote(Write, Atomic) == Order::None => Order::None,
             (_, Message) => self.parts(earlier, At(Write)),
             (Message, _) => self.parts(At(Write), later),
             (Source | At(Write), Fenced) if self.fence == Fence::Reads => issued(puts),

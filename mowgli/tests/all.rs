@@ -14,6 +14,7 @@ mod run;
 mod serve;
 mod shards;
 mod twin;
+mod verdicts;
 mod x86;
 
 #[path = "common/ask.rs"]

@@ -14,7 +14,7 @@ const TEST: &str = "RDMA_WAIT put\n{ x@1 = 0; z@2 = 0; svar s = 0; }\n P1@1 | P2
                     wait(d) | ;\n x := 1 | ;\nforbidden (z=1)\nallowed (z=0)\n";
 
 /// An editor that has started the server.
-struct Editor {
+pub struct Editor {
     server: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -22,7 +22,7 @@ struct Editor {
 }
 
 impl Editor {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mowgli"));
         let mut server = command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
         let (to, from) = (server.stdin.take().expect("piped"), server.stdout.take().expect("piped"));
@@ -77,6 +77,12 @@ impl Editor {
             }
             other => panic!("{other:?} are no diagnostics"),
         }
+    }
+
+    /// Solves a test, in place of the one that is open.
+    pub fn solved(&mut self, text: &str, is_new: bool) -> String {
+        self.write(text, is_new);
+        self.run("mowgli.run", json!([URI]))
     }
 
     /// Runs a command; returns its text, or the message of its error.

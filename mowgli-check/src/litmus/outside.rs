@@ -1,5 +1,5 @@
-//! Tests that are outside of what a specification covers: calls of threads without that role, and clients that break an
-//! assumption, for example a lock that is not released.
+//! Tests that are outside of what a specification covers. A thread makes a call without having that role, or the client breaks
+//! an assumption. An example is a lock that is not released.
 //!
 //! **Computes** a line for each. **Example**: `submit(q, 1)` by a reader of the ring `q` never returns, because only its writer
 //! submits. **Correct because** a shape names the callers ([`mowgli_core::shape::Shapes::callers`]), and

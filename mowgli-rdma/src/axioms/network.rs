@@ -10,7 +10,7 @@ use mowgli_core::ids::Node;
 use super::{Axioms, atomic_reads, far_reads, in_order, issued};
 use crate::network::Remote::{self, Atomic, Read, Write};
 use crate::network::{Completion, Network, Order, Part};
-use crate::stamp::RdmaStamp::{self, aNAR, aNLR, aNLW, aNMW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::RdmaStamp::{self, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::stamp::StampIndex;
 use crate::way::is_delivered;
 
@@ -28,20 +28,13 @@ pub(crate) fn patch(a: &mut Axioms, network: Network) {
 fn remote_order(a: &mut Axioms, network: Network) {
     let piece = StampIndex::from(Node(1));
     let begins = |kind| [aNRR(piece), aNRW(piece), aNAR(piece.by)][kind as usize];
-    let parts = || KINDS.map(Part::Remote).into_iter().chain([Part::Message]);
-    for (of, then) in parts().flat_map(|of| parts().map(move |then| (of, then))) {
-        let ends = match of {
-            Part::Remote(Read) => aNRR(piece),
-            Part::Remote(_) => aNRW(piece),
-            _ => aNMW(piece.by),
-        };
-        let later = if let Part::Remote(kind) = then { begins(kind) } else { aNMW(piece.by) };
-        let order = network.parts(of, then);
-        if order == Order::None || network.to(ends, later) {
+    for (of, then) in KINDS.into_iter().flat_map(|of| KINDS.map(|then| (of, then))) {
+        let ends = if of == Read { aNRR(piece) } else { aNRW(piece) };
+        let order = network.remote(of, then);
+        if order == Order::None || network.to(ends, begins(then)) {
             continue;
         }
-        let is_atomic = of == Part::Remote(Atomic);
-        let sentence = if is_atomic { "{b} does not pass the atomic {a}" } else { "{b} does not pass {a}" };
+        let sentence = if of == Atomic { "{b} does not pass the atomic {a}" } else { "{b} does not pass {a}" };
         let pair = pair(a, of, then).named("behind", sentence);
         a.ippo = issued(&a.ippo | &pair);
         a.more_so.extend((order == Order::Placed).then_some(pair));
@@ -50,16 +43,15 @@ fn remote_order(a: &mut Axioms, network: Network) {
 
 /// From the last remote part of each operation of a kind to the remote part of each later one of another kind. The last part
 /// of a compare-and-swap that failed is its read.
-fn pair(a: &Axioms, of: Part, then: Part) -> Rel {
-    let first_of = |part| if let Part::Remote(kind) = part { reads_of(kind) } else { set!(aNMW) };
-    let (iso, first, second) = (&a.iso, first_of(of), first_of(then));
+fn pair(a: &Axioms, of: Remote, then: Remote) -> Rel {
+    let (iso, first, second) = (&a.iso, reads_of(of), reads_of(then));
     let order = rel!([first]; in_order(); [second]);
     let from = match of {
-        Part::Remote(Write) => rel!([aNRW]; iso^-1; order),
-        Part::Remote(Atomic) => rel!([aNRW]; iso^-1; order | order),
-        _ => order,
+        Read => order,
+        Write => rel!([aNRW]; iso^-1; order),
+        Atomic => rel!([aNRW]; iso^-1; order | order),
     };
-    if then == Part::Remote(Write) { rel!(from; iso; [aNRW]) } else { from }
+    if then == Write { rel!(from; iso; [aNRW]) } else { from }
 }
 
 /// The first part of each operation of a kind: the read that tells it from others.

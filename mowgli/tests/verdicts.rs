@@ -1,0 +1,145 @@
+//! The verdict on a test is the same in every command.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::ask::ask;
+use crate::lsp::Editor;
+use crate::ran::{file, is_bad, mowgli};
+use crate::served::served;
+
+/// Tests with a verdict of each kind, by the exit code of `litmus`.
+const KINDS: [(&str, i64, &str, &str); 8] = [
+    ("ends-and-does-not", 1, "fails", "f := 0 | put(f, m) ;\n await f = 1 | ;\nends\n"),
+    ("stuck-and-silent", 3, "stuck", "f := 0 | put(f, m) ;\n await f = 1 | ;\n a := f | ;\nforbidden (a=0)\n"),
+    ("hangs-as-it-says", 0, "holds", "f := 0 | put(f, m) ;\n await f = 1 | ;\nhangs (P1 at line 5)\n"),
+    ("hangs-and-does-not", 1, "fails", "await f = 1 | put(f, m) ;\nhangs (P1 at line 4)\n"),
+    ("says-nothing", 0, "asserts nothing", "a := f | put(f, m) ;\n"),
+    ("never-ends", 3, "vacuous", "poll(2) | put(f, m) ;\nforbidden (f=7)\n"),
+    ("false", 1, "fails", "a := f | put(f, m) ;\nforbidden (a=1)\n"),
+    ("true", 0, "holds", "a := f | put(f, m) ;\nallowed (a=1)\nends\n"),
+];
+
+fn text(name: &str, rows: &str) -> String {
+    format!("RDMA_TSO {name}\n{{ f@2 = 9; m@1 = 1; }}\n P1@2 | P2@1 ;\n {rows}")
+}
+
+/// Returns the objects that a command prints, one a line.
+fn lines(args: &[&str]) -> Vec<Value> {
+    let ran = mowgli(args);
+    assert_ne!(ran.code, 2, "{args:?}: {}", ran.err);
+    ran.out.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
+}
+
+/// Returns the text of a field.
+fn of(line: &Value, field: &str) -> String {
+    line[field].as_str().unwrap_or_else(|| panic!("{line}")).to_owned()
+}
+
+#[test]
+fn commands_agree_on_each_kind_of_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let (served, mut editor) = (served(&[]), Editor::start());
+    for (number, (name, code, verdict, rows)) in KINDS.into_iter().enumerate() {
+        let text = text(name, rows);
+        let test = file(folder.path(), &format!("{name}.litmus"), &text);
+        let page = folder.path().join("page.html").display().to_string();
+        for args in [
+            &["litmus", &test][..],
+            &["networks", "--network", "rc", &test],
+            &["networks", "--network", "rc", "--json", &test],
+            &["networks", "--network", "rc", "--html", &page, &test],
+            &["networks", "--network", "rc", "--repair", &test],
+            &["report", "--json", &test],
+        ] {
+            let ran = mowgli(args);
+            assert_eq!(i64::from(ran.code), code, "{args:?}: {}{}", ran.out, ran.err);
+        }
+        assert_eq!(of(&lines(&["litmus", "--json", &test])[0], "verdict"), verdict, "{name}");
+        let on_network = &lines(&["networks", "--network", "rc", "--json", &test])[0];
+        assert_eq!((of(on_network, "verdict").as_str(), &on_network["code"]), (verdict, &code.into()), "{name}");
+        assert_eq!(of(&lines(&["report", "--json", &test])[0]["tests"][0], "verdict"), verdict, "{name}");
+        assert_eq!(of(&lines(&["run", "--json", "--times", "5", &test])[0], "verdict"), verdict, "{name}");
+        let question = json!({ "test": text }).to_string();
+        let answer = ask(&served, "POST", "/answer", &format!("localhost:{}", served.port), &question);
+        assert!(answer.contains(&format!("\"verdict\":\"{verdict}\"")), "{answer}");
+        assert!(editor.solved(&text, number == 0).ends_with(&format!("Verdict {name} {verdict}\n")), "{name}");
+    }
+}
+
+/// `litmus`, `networks` and `report` on all tests at hand.
+#[test]
+fn commands_agree_on_every_test() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus");
+    let folders = ["", "papers", "switches", "crashes", "messages", "words", "ways"].map(|part| folder.join(part));
+    let mut compared = 0;
+    for folder in folders {
+        let all = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        let all = all.filter(|path| path.extension().is_some_and(|x| x == "litmus")).map(|p| p.display().to_string());
+        let all: Vec<String> = all.collect();
+        let paths: Vec<&str> = all.iter().map(String::as_str).collect();
+        let by_name = |lines: &[Value], name: &str| -> BTreeMap<String, String> {
+            lines.iter().map(|line| (of(line, name), of(line, "verdict"))).collect()
+        };
+        let solved = lines(&[&["litmus", "--json"], &paths[..]].concat());
+        let report = lines(&[&["report", "--json"], &paths[..]].concat());
+        let of_page = report[0]["tests"].as_array().expect("tests").clone();
+        assert_eq!(by_name(&solved, "name"), by_name(&of_page, "name"));
+        // Tests of models without a network, or over one of their own, are left out.
+        let moves = |line: &&Value| ["RDMA_TSO", "RDMA_WAIT"].contains(&of(line, "model").as_str());
+        let movable: Vec<&Value> = solved.iter().filter(moves).collect();
+        for (path, line) in paths.iter().filter_map(|path| Some((path, solved_in(path, &movable)?))) {
+            let there = lines(&["networks", "--network", "rc", "--json", path]);
+            assert_eq!(of(&there[0], "verdict"), of(line, "verdict"), "{path}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+/// Returns the line of the test in a file, by its name.
+fn solved_in<'l>(path: &str, lines: &[&'l Value]) -> Option<&'l Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = text.split_whitespace().nth(1)?.to_owned();
+    lines.iter().find(|line| of(line, "name") == name).copied()
+}
+
+#[test]
+fn a_model_that_no_test_has_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "t.litmus", &text("t", KINDS[7].3));
+    is_bad(&["litmus", "--model", "NOPE", &test], &["no model NOPE; there are RDMA_WAIT"]);
+    is_bad(&["litmus", "--model", "CORE_RMA", &test], &["--model CORE_RMA: none of the tests here is of this model"]);
+    assert_eq!(mowgli(&["litmus", "--model", "RDMA_TSO", &test]).code, 0);
+}
+
+/// Who breaks an assumption, or has no such role, learns that first.
+#[test]
+fn tests_outside_of_a_specification_are_reported_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = "RDMA_WAIT t { weak lock l at 1; x@1 = 0; }\n P1@1 | P2@1 ;\n acq(l) | acq(l) ;\n x := 1 | a := x ;\n x := 2 | rel(l) ;\n\
+                forbidden (a=1)\n";
+    let ring = "RDMA_WAIT t\n{ ring q = P1 -> {P2} size 4; }\n P1@1 | P2@2 ;\n a := submit(q, 1) | b := receive(q) ;\n \
+                c := receive(q) | ;\nallowed (a=true)\n";
+    let barrier = "RDMA_WAIT t\n{ barrier z = {P1, P2}; }\n P1@1 | P2@2 | P3@1 ;\n bar(z) | bar(z) | bar(z) ;\nallowed (true)\n";
+    let branch = "RDMA_WAIT t { weak lock l at 1; x@1 = 0; }\n P1@1 ;\n a := x ;\n acq(l) ;\n if a = 1 { rel(l) } ;\nallowed (a=0)\n";
+    for (text, why) in [
+        (lock, "the test breaks the assumption of wlock (every Acq is released, and every Rel has an Acq)"),
+        (ring, "P1 may not call c := receive(q) (line 5), and waits there for ever: only P2 may"),
+        (barrier, "P3 may not call bar(z) (line 4), and waits there for ever: only P1, P2 may"),
+        (branch, "the test breaks the assumption of wlock"),
+    ] {
+        let test = file(folder.path(), "t.litmus", text);
+        let first = format!("Outside of the specification: {why}");
+        assert!(mowgli(&["litmus", &test]).out.starts_with(&first), "{}", mowgli(&["litmus", &test]).out);
+        assert!(mowgli(&["report", "--json", &test]).out.contains(&format!("\"outside\":[\"{why}")), "{why}");
+        if text != branch {
+            let explained = mowgli(&["explain", &test]);
+            assert!(explained.out.starts_with(&first), "{}{}", explained.out, explained.err);
+        }
+    }
+    let fine = "RDMA_WAIT t { weak lock l at 1; }\n P1@1 ;\n acq(l) ;\n rel(l) ;\n a := 1 ;\nallowed (a=1)\n";
+    assert!(!mowgli(&["litmus", &file(folder.path(), "t.litmus", fine)]).out.contains("Outside"));
+}
