@@ -115,7 +115,7 @@ fn a_model_that_no_test_has_is_an_error() {
     assert_eq!(mowgli(&["litmus", "--model", "RDMA_TSO", &test]).code, 0);
 }
 
-/// Who breaks an assumption, or has no such role, learns that first.
+/// Broken assumptions, and calls of threads without that role, are in the first line.
 #[test]
 fn tests_outside_of_a_specification_are_reported_first() {
     let folder = tempfile::tempdir().unwrap();

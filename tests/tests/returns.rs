@@ -125,11 +125,24 @@ fn coherent_of_words() -> Spec {
     }
 }
 
-/// Each variant of each library that is sound within a small bound has only outcomes of its specification.
 #[test]
 fn what_is_sound_has_no_outcome_that_its_specification_lacks() {
+    let (sound, wrong) = compared(&|name| ["nlock", "sv", "spinlock"].contains(&name));
+    assert!(sound > 2 && wrong > 0, "{sound} sound, {wrong} wrong");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn what_is_sound_in_any_library_has_no_outcome_that_its_specification_lacks() {
+    let (sound, wrong) = compared(&|_| true);
+    assert!(sound > 15 && wrong > 4, "{sound} sound, {wrong} wrong");
+}
+
+/// Compares the outcomes of each variant that is sound within a small bound with those of its specification. Returns the number of
+/// sound variants, and of those with an outcome that the specification lacks.
+fn compared(is_chosen: &dyn Fn(&str) -> bool) -> (usize, usize) {
     let (mut sound, mut wrong) = (0, 0);
-    for entry in catalogue().iter().chain(&x86::catalogue()) {
+    for entry in catalogue().iter().chain(&x86::catalogue()).filter(|entry| is_chosen(entry.name)) {
         let bound = Bound { values: vec![1], total: Some(2), ..bound(2, 2, 1) };
         let specified = entry.specification.and(&entry.memory.libraries);
         let below = entry.below.and(&entry.memory.libraries);
@@ -153,5 +166,5 @@ fn what_is_sound_has_no_outcome_that_its_specification_lacks() {
             wrong += usize::from(lacks);
         }
     }
-    assert!(sound > 15 && wrong > 5, "{sound} sound, {wrong} wrong");
+    (sound, wrong)
 }

@@ -134,11 +134,16 @@ fn case(
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };
         let edits = RepairRequest { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
-        let found = repair(test, text, &edits)?;
-        case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
-        case.repair = Some(match found.repairs.first() {
-            Some(reported) => again(path, reported.cost, &reported.insert, &reported.fixed, ask)?,
-            None => CheapestRepair::none(head(&found.text())),
+        case.repair = Some(match repair(test, text, &edits) {
+            Ok(found) => {
+                case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
+                match found.repairs.first() {
+                    Some(reported) => again(path, reported.cost, &reported.insert, &reported.fixed, ask)?,
+                    None => CheapestRepair::none(head(&found.text())),
+                }
+            }
+            // A test that says `hangs`, for example, has nothing to repair towards.
+            Err(error) => CheapestRepair::none(error.message),
         });
     }
     Ok(case)
