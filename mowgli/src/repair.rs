@@ -288,12 +288,16 @@ fn fixed(test: &Test, repaired: &RepairedTest, text: &str) -> Result<String, Inp
     Ok(format!("{head}{}{}", table.trim(), &text[place.end..]))
 }
 
+/// Returns where the place of an edit begins in its text.
+fn place(what: &str) -> usize {
+    let begin = |words: &str| what.find(words).unwrap_or(what.len());
+    begin(" before ").min(begin(" at the end of "))
+}
+
 impl TestRepair {
     /// Returns the cost and the edits without their places: see [`EditableTest::text`].
     fn without_places(&self) -> (u64, Vec<&str>) {
-        let without = |what: &'_ String, place: &str| what.find(place).unwrap_or(what.len());
-        let kept = |what: &'_ String| without(what, " before ").min(without(what, " at the end of "));
-        let all = self.insert.iter().map(|what| &what[..kept(what)]).chain(self.leave_out.iter().map(String::as_str));
+        let all = self.insert.iter().map(|what| &what[..place(what)]).chain(self.leave_out.iter().map(String::as_str));
         (self.cost, all.sorted().collect())
     }
 }
@@ -386,10 +390,14 @@ impl TestRepairs {
             lines.extend(repair.leave_out.iter().map(|what| format!("    without {what}")));
             lines.extend(repair.insert.iter().map(|what| format!("    {what}")));
             lines.extend(repair.because.iter().map(|why| format!("      {why}")));
-            match others.len() - 1 {
-                0 => {}
-                1 => lines.push("    or the same in 1 other place".to_owned()),
-                n => lines.push(format!("    or the same in {n} other places")),
+            match (others.len() - 1, &repair.insert[..]) {
+                (0, _) => {}
+                (_, [_]) => {
+                    let places = others[1..].iter().map(|other| &other.insert[0][place(&other.insert[0])..]);
+                    lines.extend(places.map(|place| format!("    or{place}")));
+                }
+                (1, _) => lines.push("    or the same in 1 other place".to_owned()),
+                (n, _) => lines.push(format!("    or the same in {n} other places")),
             }
         }
         if self.stays_stuck && !self.repairs.is_empty() {
