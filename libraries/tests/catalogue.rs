@@ -116,7 +116,8 @@ fn values(entry: &Entry, world: &World, object: Option<Loc>, name: &str, bound: 
     let library = entry.library().expect("it is there");
     let size = object.map_or(0, |x| world.objects[&x].size);
     let all = || bound.values.iter().map(|&v| Val::Int(v)).collect_vec();
-    let tuples = |words| std::iter::repeat_n(all(), words).multi_cartesian_product().map(|t| Val::tuple(&t)).collect_vec();
+    let tuples =
+        |words| std::iter::repeat_n(all(), words).multi_cartesian_product().map(|t| Val::tuple(&t)).collect_vec();
     match (entry.name, name) {
         (_, "v1") => [vec![library.init(world, object.expect("a word").on(Node(1)))], all()].concat(),
         ("kvstore", "key") => (0..size as i64).map(Val::Int).collect(),
@@ -144,7 +145,9 @@ fn table_calls(entry: &Entry, world: &World, thread: Tid, bound: &Bound) -> BTre
     };
     let of_method = |method: &method::Method| {
         let all = method.takes.iter().fold(vec![Vec::new()], |all: Vec<Vec<Val>>, argument| {
-            all.iter().flat_map(|args| arguments(argument, args).into_iter().map(|v| [&args[..], &[v]].concat())).collect()
+            all.iter()
+                .flat_map(|args| arguments(argument, args).into_iter().map(|v| [&args[..], &[v]].concat()))
+                .collect()
         });
         all.into_iter().map(|args| Call::new(library.name(), method.name, &args)).collect_vec()
     };

@@ -395,7 +395,9 @@ fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
     for operation in ["put(z, x)", "get(x, z)", "rfaa(x, z, 1)", "put@q2(z, x)"] {
         let poll = if operation.contains("@q2") { "poll@q2(2)" } else { "poll(2)" };
         let text = |assertion: &str, crash: &str| {
-            format!("RDMA_TSO+crashes t\n{{ {crash} x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {operation} ;\n {poll} ;\n a := 1 ;\n{assertion}\nallowed (a=1)\n")
+            format!(
+                "RDMA_TSO+crashes t\n{{ {crash} x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {operation} ;\n {poll} ;\n a := 1 ;\n{assertion}\nallowed (a=1)\n"
+            )
         };
         assert_eq!(verdict_of_both(&text("hangs (P1 at line 5)", "crash(@2);")), "holds", "{operation}");
         assert_eq!(verdict_of_both(&text("ends", "crash(@2);")), "fails", "{operation}");

@@ -324,7 +324,8 @@ pub fn calls_with(
         }
     };
     let of = |(method, object): (&Method, Option<Val>)| {
-        let rest = method.takes.iter().skip(usize::from(object.is_some())).map(|(name, kind)| of_kind(name, *kind, object));
+        let rest =
+            method.takes.iter().skip(usize::from(object.is_some())).map(|(name, kind)| of_kind(name, *kind, object));
         let first = object.map(|x| vec![x]);
         let choices = first.into_iter().chain(rest).multi_cartesian_product();
         choices.map(|args| Call::new(library, method.name, &args)).collect::<Vec<_>>()

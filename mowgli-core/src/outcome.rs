@@ -64,8 +64,12 @@ impl Problem<'_> {
     ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
-        let mut explored =
-            Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces, ..Explored::default() };
+        let mut explored = Explored {
+            stats: Stats { states: *states, ..Stats::default() },
+            stop: stop.clone(),
+            traces,
+            ..Explored::default()
+        };
         let mut reported = false;
         let mut rounds_matter = false;
         let (mut undefined, mut uncovered) = (None, BTreeSet::new());
@@ -399,7 +403,10 @@ fn undefined_sum(solver: &Solver<'_>) -> Option<String> {
         let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
         (is_step && solver.value_written(s) == Some(Val::Top)).then(|| {
             let event = solver.graph.events[place.event];
-            format!("{} calls {}: it adds to a value that is no number and no element of an array", event.thread, event.call)
+            format!(
+                "{} calls {}: it adds to a value that is no number and no element of an array",
+                event.thread, event.call
+            )
         })
     })
 }

@@ -284,7 +284,8 @@ mod tests {
         let library = Simple::<Word>::new(may, Spec::default);
         let mut world = World::new(1, &[Node(1)]);
         world.objects.insert(Loc::new("x"), Object::new(CELL));
-        let results = |call: Word| library.returns(&world, &[], Tid(1), &call.into(), &|_| vec![Val::Int(5), Val::Int(7)]);
+        let results =
+            |call: Word| library.returns(&world, &[], Tid(1), &call.into(), &|_| vec![Val::Int(5), Val::Int(7)]);
         assert_eq!(results(Word::Get { x: x() }), [5, 7, -1, 8].map(Val::Int));
         assert_eq!(results(Word::Set { x: x(), v: 7.into() }), [Val::Unit, Val::Bool(false)]);
     }

@@ -207,8 +207,14 @@ impl<'n> Threads<'_, 'n> {
     pub fn start(&self, thread: Tid, program: &Prog) -> &'n ThreadState<'n> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
-        let control =
-            Continuation { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0, peeks: false };
+        let control = Continuation {
+            program: program.clone(),
+            stack: Vec::new(),
+            group: None,
+            one_round: false,
+            made: 0,
+            peeks: false,
+        };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
@@ -490,7 +496,8 @@ impl<'n> Threads<'_, 'n> {
         ways: &mut Vec<(Val, (usize, Shape))>,
     ) {
         let last = run.trace.events.last().filter(|e| e.call == *call).map(|e| e.ret);
-        let mut open: Vec<Val> = ways.iter().map(|(ret, _)| *ret).filter(|ret| last.is_none_or(|last| last < *ret)).collect();
+        let mut open: Vec<Val> =
+            ways.iter().map(|(ret, _)| *ret).filter(|ret| last.is_none_or(|last| last < *ret)).collect();
         open.sort();
         open.dedup();
         let Some(most) = open.len().checked_sub(1) else { return };

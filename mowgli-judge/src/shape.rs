@@ -416,7 +416,9 @@ impl ShapeTerm {
         match self {
             Self::Sub(sub) => {
                 let Some(cell) = sub.cell.filter(|cell| !mentions_result(cell.loc)) else { return };
-                if let Some(ReadsTerm::Is(e)) = sub.reads && *e.term() == ExprTerm::Ret {
+                if let Some(ReadsTerm::Is(e)) = sub.reads
+                    && *e.term() == ExprTerm::Ret
+                {
                     visit(ShapePart::Reads(cell.eval(around)));
                 }
                 if let Some(WritesTerm::Words(function)) = &sub.writes {

@@ -230,8 +230,10 @@ mod tests {
     #[test]
     fn presets_that_promise_more_order_more() {
         let named = |name| Network::named(name).expect("a preset");
-        let chains: [&[&'static str]; 2] =
-            [&["rc", "rc-relaxed", "falcon-weak", "falcon-unordered"], &["rc-visible", "efa-direct-flushing", "efa-direct"]];
+        let chains: [&[&'static str]; 2] = [
+            &["rc", "rc-relaxed", "falcon-weak", "falcon-unordered"],
+            &["rc-visible", "efa-direct-flushing", "efa-direct"],
+        ];
         for chain in chains {
             let promises = |a: &'static str, b: &'static str| named(a).promises(named(b));
             assert!(chain.windows(2).all(|two| promises(two[0], two[1]) && !promises(two[1], two[0])), "{chain:?}");

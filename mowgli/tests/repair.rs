@@ -418,7 +418,11 @@ fn executions_that_are_stuck_are_repaired() {
         assert_ne!(mowgli(&["litmus", &test]).code, 0, "{assertion}");
         let ran = mowgli(&["repair", "--fix", &test]);
         assert_eq!(ran.code, 1, "{assertion}: {}{}", ran.out, ran.err);
-        assert!(ran.out.contains("minimal repair") && ran.out.contains("get(") || ran.out.contains("flush"), "{}", ran.out);
+        assert!(
+            ran.out.contains("minimal repair") && ran.out.contains("get(") || ran.out.contains("flush"),
+            "{}",
+            ran.out
+        );
         let fixed = folder.path().join("t.fixed.litmus").display().to_string();
         for args in [&["litmus", &fixed][..], &["repair", &fixed]] {
             let ran = mowgli(args);
@@ -436,7 +440,12 @@ fn executions_that_are_stuck_are_repaired() {
     let lost = "RDMA_TSO t\n{ x@1 = 1; z@2 = 0; g@2 = 0; f@2 = 9; m@1 = 1; }\n P1@1 | P2@2 | P3@2 ;\n put(z, x) | await g = 1 | f := 0 ;\n \
                 put@q2(g, m) | a := z | await f = 1 ;\n put@q3(f, m) | | ;\nforbidden (a=0)\nends\n";
     let ran = mowgli(&["repair", &file(folder.path(), "lost.litmus", lost)]);
-    assert!(ran.code == 1 && ran.out.contains("get(") && ran.out.contains("executions stay stuck"), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.code == 1 && ran.out.contains("get(") && ran.out.contains("executions stay stuck"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
     let alone = lost.replace("forbidden (a=0)\n", "");
     let ran = mowgli(&["repair", &file(folder.path(), "alone.litmus", &alone)]);
     assert!(ran.out.contains("no repair: executions are stuck with everything inserted"), "{}{}", ran.out, ran.err);

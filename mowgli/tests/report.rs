@@ -79,7 +79,10 @@ fn executions_that_are_stuck_are_on_the_page() {
     std::fs::write(&test, text).unwrap();
     let html = page(folder.path(), &[&test.display().to_string()]);
     let row = r#""stuck":[{"values":["0"],"waits":["P1 at line 6, poll(1): "#;
-    assert!(html.contains(row) && html.contains(r#""verdict":"stuck""#) && html.contains(r#""unspoken":true"#), "{html}");
+    assert!(
+        html.contains(row) && html.contains(r#""verdict":"stuck""#) && html.contains(r#""unspoken":true"#),
+        "{html}"
+    );
 }
 
 /// The colours of one of the two themes, by name.

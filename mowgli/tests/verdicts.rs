@@ -123,7 +123,8 @@ fn tests_outside_of_a_specification_are_reported_first() {
                 forbidden (a=1)\n";
     let ring = "RDMA_WAIT t\n{ ring q = P1 -> {P2} size 4; }\n P1@1 | P2@2 ;\n a := submit(q, 1) | b := receive(q) ;\n \
                 c := receive(q) | ;\nallowed (a=true)\n";
-    let barrier = "RDMA_WAIT t\n{ barrier z = {P1, P2}; }\n P1@1 | P2@2 | P3@1 ;\n bar(z) | bar(z) | bar(z) ;\nallowed (true)\n";
+    let barrier =
+        "RDMA_WAIT t\n{ barrier z = {P1, P2}; }\n P1@1 | P2@2 | P3@1 ;\n bar(z) | bar(z) | bar(z) ;\nallowed (true)\n";
     let branch = "RDMA_WAIT t { weak lock l at 1; x@1 = 0; }\n P1@1 ;\n a := x ;\n acq(l) ;\n if a = 1 { rel(l) } ;\nallowed (a=0)\n";
     for (text, why) in [
         (lock, "the test breaks the assumption of wlock (every Acq is released, and every Rel has an Acq)"),

@@ -96,7 +96,9 @@ fn sums_with_an_element_are_elements() {
 #[test]
 fn atomic_additions_to_locations() {
     let text = |init: &str, row: &str| {
-        format!("RDMA_TSO t\n{{ y@1 = 7; w@1[3] = 0; o@1 = 0; p@2 = {init}; q@1 = {init}; }}\n P1@1 ;\n {row} ;\nlocations [p; q;]\nallowed (true)\n")
+        format!(
+            "RDMA_TSO t\n{{ y@1 = 7; w@1[3] = 0; o@1 = 0; p@2 = {init}; q@1 = {init}; }}\n P1@1 ;\n {row} ;\nlocations [p; q;]\nallowed (true)\n"
+        )
     };
     for (row, shown) in [("rfaa(o, p, 1)", "p=w[1]"), ("o := faa(q, 1)", "q=w[1]")] {
         let row = row.replace("o := faa", "a := faa");
@@ -124,12 +126,16 @@ fn sums_are_of_registers_and_numbers() {
     let everywhere = " a := 1 | ;\n x := a + a | ;\n i := w[a + a] | ;\n put(z, i - a) | ;\n if i - a = 6 { b := 1 } | ;\n \
                       await x = a + b | ;\nlocations [z;]\n";
     assert_eq!(both(everywhere), set(["a=1 b=1 i=7 z=6"]));
-    for sum in ["c := a + b", "c := b - a", "c := b + 1 + a", "put(z, a + b)", "if a + 1 = b { c := 1 }", "x := a + 1"] {
+    for sum in ["c := a + b", "c := b - a", "c := b + 1 + a", "put(z, a + b)", "if a + 1 = b { c := 1 }", "x := a + 1"]
+    {
         let wrong = format!(" a := bot | ;\n b := 1 | ;\n {sum} | ;\n");
         let sum = sum.split(" {").next().expect("a statement");
         for answer in [solve(&of("RDMA_TSO", &wrong), &[], Limits::default()), operational(&wrong)] {
             let why = answer.stop().expect("it has no sum").to_string();
-            assert!(why.contains(&format!("`{sum}")) && why.contains("in line 6") && why.contains("numbers have sums"), "{why}");
+            assert!(
+                why.contains(&format!("`{sum}")) && why.contains("in line 6") && why.contains("numbers have sums"),
+                "{why}"
+            );
         }
     }
     assert_eq!(both(" a := bot | ;\n b := a + 0 | ;\n"), set(["a=bot b=bot"]), "no number is added");

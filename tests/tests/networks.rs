@@ -507,9 +507,18 @@ fn networks_are_named_in_the_first_line() {
     }
     for (model, why) in [
         ("RDMA_TSO+cxi+efa", "a model is over one network: cxi or efa"),
-        ("RDMA_TSO+mlx5-ooo+messages", "messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order"),
-        ("RDMA_TSO+efa+crashes", "crashes is not defined on efa: it needs operations that arrive, and complete, as on rc"),
-        ("RDMA_TSO+efa+unsignalled", "unsignalled is not defined on efa: it needs operations that arrive, and complete, as on rc"),
+        (
+            "RDMA_TSO+mlx5-ooo+messages",
+            "messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order",
+        ),
+        (
+            "RDMA_TSO+efa+crashes",
+            "crashes is not defined on efa: it needs operations that arrive, and complete, as on rc",
+        ),
+        (
+            "RDMA_TSO+efa+unsignalled",
+            "unsignalled is not defined on efa: it needs operations that arrive, and complete, as on rc",
+        ),
         ("RDMA_SC+cxi", "RDMA_SC has no switches"),
         ("RDMA_TSO+slow", "no network slow; there are rc, rc-visible"),
     ] {
@@ -754,7 +763,8 @@ fn are_noticed(pairs: &[[&str; 2]]) {
 /// Returns the verdict on a test by axioms and machine on a network; `None` if the test is not defined there.
 fn verdict_on(network: Network, text: &str) -> Option<&'static str> {
     let test = parse("t.litmus", &on_network("t.litmus", text, network).ok()?).unwrap_or_else(|e| panic!("{e}"));
-    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{network}: {e}\n{text}"));
+    let answer =
+        solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{network}: {e}\n{text}"));
     Some(answer.verdict(&test).text())
 }
 
@@ -827,7 +837,10 @@ fn messages_are_of_networks_that_deliver_writes_in_order() {
     }
     let why = on_network("t.litmus", ordered, Network::named("mlx5-ooo").expect("a preset"));
     let why = why.and_then(|text| parse("t.litmus", &text)).unwrap_err().to_string();
-    assert!(why.contains("messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order"), "{why}");
+    assert!(
+        why.contains("messages is not defined on mlx5-ooo: it needs writes of a queue pair that arrive in order"),
+        "{why}"
+    );
 }
 
 /// Polls that directly follow each other return in one order, and that loses no outcome.
@@ -835,7 +848,8 @@ fn messages_are_of_networks_that_deliver_writes_in_order() {
 fn polls_in_a_row_cost_no_factorial() {
     let (puts, polls) = ((0..7).map(|k| format!(" put(z[{k}], x) ;\n")), " poll(2) ;\n".repeat(7));
     let rows = puts.collect::<String>() + &polls;
-    let text = format!("RDMA_TSO+cxi t\n{{ z@2[7] = 0; x@1 = 1; }}\n P1@1 ;\n{rows}locations [z[0];]\nforall (z[0]=1)\n");
+    let text =
+        format!("RDMA_TSO+cxi t\n{{ z@2[7] = 0; x@1 = 1; }}\n P1@1 ;\n{rows}locations [z[0];]\nforall (z[0]=1)\n");
     let test = parse("t.litmus", &text).unwrap();
     let answer = mowgli::litmus::run::solve(&test, &[], Limits::default());
     assert_eq!((answer.verdict(&test).text(), answer.explored.traces), ("holds", 1), "{:?}", answer.explored);
@@ -845,7 +859,11 @@ fn polls_in_a_row_cost_no_factorial() {
     let test = parse("t.litmus", reads).unwrap();
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(answer.liveness, [Some(true)], "{:?}", answer.kinds());
-    let ended = parse("t.litmus", &reads.replace(" poll(2) ;\nhangs (P1 at line 13)", "allowed (a=0 /\\ b=0)\nallowed (a=0 /\\ b=7)\nforall (c=6)"));
+    let ended = parse(
+        "t.litmus",
+        &reads
+            .replace(" poll(2) ;\nhangs (P1 at line 13)", "allowed (a=0 /\\ b=0)\nallowed (a=0 /\\ b=7)\nforall (c=6)"),
+    );
     let ended = ended.unwrap();
     let answer = solve_with(Engine::Both, &ended, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(answer.verdict(&ended).text(), "holds", "{:?}", answer.outcomes);

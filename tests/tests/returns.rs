@@ -40,7 +40,8 @@ fn over(looks: impl Fn(Expr) -> Body) -> Over<Method> {
         Set { x, v } => { Rdma::write(x.part("word", []), v); Rdma::mfence() }
         Look { x } => { (looks(x)) }
     };
-    Over::<Method>::terms(bodies).with_parts(parts! { x => x.part("word", []) => ObjectTerm::new(wait::WAIT).at(node_of(x)); })
+    Over::<Method>::terms(bodies)
+        .with_parts(parts! { x => x.part("word", []) => ObjectTerm::new(wait::WAIT).at(node_of(x)); })
 }
 
 /// The entry of a library with these shapes, whose bodies return what they read, or bottom in place of 1.
@@ -156,7 +157,8 @@ fn compared(is_chosen: &dyn Fn(&str) -> bool) -> (usize, usize) {
                 add_parts(&*variant.implementation, &mut with_parts);
                 let name = Name::literal(entry.name);
                 let implementations = Implementations::from([(name, Arc::clone(&variant.implementation))]);
-                let problem = Problem { implementations: &implementations, ..Problem::of(&below, &with_parts, &programs) };
+                let problem =
+                    Problem { implementations: &implementations, ..Problem::of(&below, &with_parts, &programs) };
                 problem.results().so_far().0.iter().any(|outcome| !allowed.contains(outcome))
             });
             let checked = check(entry, variant, &bound, &CheckOptions::default());

@@ -219,7 +219,9 @@ fn messages_that_there_are_not_are_errors_at_their_place() {
     assert!(plain.contains("t.litmus:4:") && plain.contains("name the switch in its first line"), "{plain}");
     let nowhere = said("RDMA_TSO+messages", "send(3, 1)");
     assert!(nowhere.contains("there are only 2 nodes"), "{nowhere}");
-    for (other, why) in [("crashes", "where it is cut off"), ("efa", "it needs writes of a queue pair that arrive in order")] {
+    for (other, why) in
+        [("crashes", "where it is cut off"), ("efa", "it needs writes of a queue pair that arrive in order")]
+    {
         let both = said(&format!("RDMA_TSO+{other}+messages"), "send(2, 1)");
         assert!(both.contains("t.litmus:1:1") && both.contains(why), "{both}");
     }

@@ -136,7 +136,16 @@ impl Answer {
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();
         let liveness = test.liveness.iter().map(|l| stuck::holds(test, l, kinds, stop.is_none())).collect();
-        Self { outcomes, holds, explored, stuck, liveness, runs: WitnessRuns::default(), rules: None, outside: Vec::new() }
+        Self {
+            outcomes,
+            holds,
+            explored,
+            stuck,
+            liveness,
+            runs: WitnessRuns::default(),
+            rules: None,
+            outside: Vec::new(),
+        }
     }
 
     /// Adds outcomes that random runs have; each has one class of executions at least.

@@ -177,7 +177,12 @@ mod tests {
     #[test]
     fn undecided_progress_is_no_answer() {
         let answers_with = |progress| {
-            let explored = Explored { stats: Stats { classes: 1, ..Stats::default() }, stop: None, traces: 0, ..Explored::default() };
+            let explored = Explored {
+                stats: Stats { classes: 1, ..Stats::default() },
+                stop: None,
+                traces: 0,
+                ..Explored::default()
+            };
             let (ends, concretisation) = Default::default();
             let local = LocalResult { explored, outcomes: 1, ends, concretisation, violation: None };
             answers(&ClientResults { local, progress, stays: false, is_refused: false, is_copied: false })

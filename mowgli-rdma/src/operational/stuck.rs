@@ -144,8 +144,8 @@ impl Machine<'_> {
         let has_ended = |t: Tid| matches!(self.programs.next(state.at[t.index()]), Next::End(_));
         let may_be_gone = self.world.crashes.nodes.contains(q.to)
             && self.world.tids().all(|t| self.world.node_of(t) != q.to || has_ended(t));
-        let is_cut_off = has_ended(step.thread)
-            && (self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to));
+        let is_cut_off =
+            has_ended(step.thread) && (self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to));
         (is_cut_off || may_be_gone) && !matches!(entry, PipeEntry::AtomicWrite(..))
     }
 

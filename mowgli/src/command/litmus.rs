@@ -212,7 +212,8 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&Shar
         && !all.is_empty()
         && printed.iter().flatten().all(|p| p.is_other)
     {
-        let error = InputError::new(Code::Argument, format!("--model {model}: none of the tests here is of this model"));
+        let error =
+            InputError::new(Code::Argument, format!("--model {model}: none of the tests here is of this model"));
         return worst(code, reported_in(args.json, Err(error.help("leave --model out to solve them all"))));
     }
     let (mut stats, mut records) = (Stats::default(), Vec::new());

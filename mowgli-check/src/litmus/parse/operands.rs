@@ -87,7 +87,9 @@ impl Reader<'_> {
             let is_called = |name: &&str| before.ends_with(*name) && !before.ends_with(&format!("r{name}"));
             let atomic = ["cas", "faa", "xchg"].into_iter().find(is_called);
             let help = match atomic {
-                Some(name) => format!("use r{name} for remote memory, as r{name}(o, {x}, ..) with a local word o for the old value"),
+                Some(name) => format!(
+                    "use r{name} for remote memory, as r{name}(o, {x}, ..) with a local word o for the old value"
+                ),
                 None => "use put or get for remote memory".to_owned(),
             };
             return advise(tree, Code::Node, message, help);
