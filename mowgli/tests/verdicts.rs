@@ -144,3 +144,23 @@ fn tests_outside_of_a_specification_are_reported_first() {
     let fine = "RDMA_WAIT t { weak lock l at 1; }\n P1@1 ;\n acq(l) ;\n rel(l) ;\n a := 1 ;\nallowed (a=1)\n";
     assert!(!mowgli(&["litmus", &file(folder.path(), "t.litmus", fine)]).out.contains("Outside"));
 }
+
+/// An error names what to write in place of what is there.
+#[test]
+fn errors_name_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |text: &str, why: &str| is_bad(&["litmus", &file(folder.path(), "t.litmus", text)], &[why]);
+    let rows =
+        |row: &str| format!("RDMA_TSO t\n{{ x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {row} ;\n a := x ;\nallowed (a=1)\n");
+    said(&rows("put(z, x"), "a parenthesis is open here: each ( has its )");
+    said(&rows("b := cas(z, 0, 1)"), "use rcas for remote memory");
+    said(&rows("b := faa(z, 1)"), "use rfaa for remote memory");
+    said(&rows("b := z"), "use put or get for remote memory");
+    said(
+        "X86 SB\n{ x=0; y=0; }\n P0 | P1 ;\n MOV [x],1 | MOV [y],1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0)\n",
+        "mowgli convert FILE --to mowgli",
+    );
+    let out = folder.path().join("out").display().to_string();
+    is_bad(&["check", "sv", "--shard", "4/3", "--out", &out], &["`4/3` is no share", "and there are at most "]);
+    assert!(!mowgli(&["check", "sv", "--shard", "4/3", "--out", &out]).err.contains("MOST"));
+}

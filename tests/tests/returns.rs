@@ -170,3 +170,14 @@ fn compared(is_chosen: &dyn Fn(&str) -> bool) -> (usize, usize) {
     }
     (sound, wrong)
 }
+
+/// A part of so without a sentence is named as its author wrote it.
+#[test]
+#[should_panic(expected = "lin is a part of so and has no sentence: write `say lin = ")]
+fn a_part_of_so_without_a_sentence_is_named() {
+    let _ = spec! {
+        let rf, mo, rb = coherence;
+        let lin = (rf | mo | rb)+;
+        so = rf | lin;
+    };
+}

@@ -370,3 +370,20 @@ pub fn conjunction<V: Display>(values: &[(String, V)]) -> String {
     let equals = values.iter().map(|(name, v)| format!("{name}={v}"));
     if values.is_empty() { "true".to_owned() } else { equals.collect::<Vec<_>>().join(" /\\ ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A counterexample of a library that is not built in has the form of its declarations.
+    #[test]
+    fn objects_of_other_libraries_are_declared_in_their_form() {
+        let log = Name::literal("log");
+        let mut world = World::new(2, &[Node(1), Node(2)]);
+        world.objects.insert(Loc::new("x"), Object::new(log).members(&[Tid(1), Tid(2)]));
+        let client = Client { threads: vec![vec![Call::new(log, "Append", &[Loc::new("x").into()])], Vec::new()] };
+        let form = DeclarationForm { kind: "log", parts: &[DeclarationPart::Roles] };
+        let text = self::client(Dialect::with(Model::RDMA_WAIT, log, Some(form)), "t", &world, &client, &[]);
+        assert!(text.contains("  log x = P1 -> {P2};\n"), "{text}");
+    }
+}
