@@ -55,7 +55,9 @@ struct Atom {
     atom: TermId,
     formula: Arc<Quantified>,
     around: Ids,
-    /// The body of the formula for arbitrary elements. Formulas with equal bodies share an atom.
+    /// The arbitrary elements for its variables. The formula says nothing else about them.
+    own: Ids,
+    /// The body of the formula for these elements. Formulas with equal bodies for the same elements share an atom.
     says: TermId,
     /// True if the formula is a part of a given one.
     is_given: bool,
@@ -73,6 +75,8 @@ pub struct Ground<'a> {
     tuples: FxHashSet<Symbol>,
     nodes: Vec<(Symbol, Ids)>,
     sizes: Vec<usize>,
+    /// One more than the largest number of an arbitrary element in each term; 0 if there is none.
+    levels: Vec<usize>,
     known: FxHashMap<(Symbol, Ids), TermId>,
     /// The terms with one argument.
     of_one: FxHashMap<(Symbol, TermId), TermId>,
@@ -89,7 +93,8 @@ pub struct Ground<'a> {
     atoms: Vec<Atom>,
     /// The positions of the atoms of formulas, by their places and the terms bound around them.
     at_place: FxHashMap<(usize, Ids), usize>,
-    alike: FxHashMap<(bool, TermId), TermId>,
+    /// The first atom of each quantifier, arbitrary elements and body.
+    alike: FxHashMap<(bool, Ids, TermId), TermId>,
     /// True while a given formula is being read.
     is_giving: bool,
     /// The arbitrary elements, with their sorts. Nothing is known of them.
@@ -121,6 +126,7 @@ impl<'a> Ground<'a> {
             kind,
             nodes: Vec::new(),
             sizes: Vec::new(),
+            levels: Vec::new(),
             known: FxHashMap::default(),
             of_one: FxHashMap::default(),
             facts: FxHashMap::default(),
@@ -223,17 +229,12 @@ impl<'a> Ground<'a> {
         let reported = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
         // A formula about an arbitrary element is skipped, because its witness is not a definite element.
         let open =
-            reported.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
+            reported.filter(|a| self.found(a.atom) != FALSE && a.around.iter().all(|id| self.levels[*id] == 0));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
             (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
         };
         open.map(said).collect()
-    }
-
-    fn is_of_anything(&self, id: TermId) -> bool {
-        let (_, to) = &self.nodes[id];
-        self.anything.iter().any(|(any, _)| *any == id) || to.iter().any(|part| self.is_of_anything(*part))
     }
 
     /// Makes the instances. Facts that follow from them at once simplify the other instances.
@@ -270,7 +271,8 @@ impl<'a> Ground<'a> {
         for i in 0..self.atoms.len() {
             let says = self.again(self.atoms[i].says, &mut seen);
             let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
-            let first = *self.alike.entry((formula.is_some, says)).or_insert(atom);
+            let key = (formula.is_some, self.atoms[i].own.clone(), says);
+            let first = *self.alike.entry(key).or_insert(atom);
             self.learn(first, atom);
             let around: Ids = self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
             self.at_place.insert((formula.place, around.clone()), i);
@@ -395,6 +397,7 @@ impl<'a> Ground<'a> {
         }
         let id = self.nodes.len();
         self.sizes.push(1 + key.1.iter().map(|t| self.sizes[*t]).sum::<usize>());
+        self.levels.push(key.1.iter().map(|t| self.levels[*t]).max().unwrap_or(0));
         if let [of] = key.1[..] {
             self.of_one.insert((name, of), id);
         }
@@ -641,30 +644,41 @@ impl<'a> Ground<'a> {
         if let Some(position) = self.at_place.get(place) {
             return self.atoms[*position].atom;
         }
+        let own = self.arbitrary(&formula.of, bound);
         let before = bound.len();
-        for (position, (_, sort)) in formula.of.iter().enumerate() {
-            let name = self.names.of(&format!("any.{sort}.{position}"));
-            let any = self.cons(name, Ids::new());
-            if !self.anything.iter().any(|(known, _)| *known == any) {
-                self.anything.push((any, sort.clone()));
-            }
-            bound.push(any);
-        }
+        bound.extend(own.iter().copied());
         let says = self.value(&formula.body, bound);
         bound.truncate(before);
-        let atom = match self.alike.get(&(formula.is_some, says)) {
+        let key = (formula.is_some, own.clone(), says);
+        let atom = match self.alike.get(&key) {
             Some(atom) => *atom,
             None => {
                 let name = self.names.of(&format!("some.{}", self.atoms.len()));
                 let atom = self.cons(name, Ids::new());
-                self.alike.insert((formula.is_some, says), atom);
+                self.alike.insert(key, atom);
                 atom
             }
         };
         let (formula, around, is_given) = (Arc::clone(formula), bound.clone(), self.is_giving);
         self.at_place.insert(place.clone(), self.atoms.len());
-        self.atoms.push(Atom { atom, formula, around, says, is_given });
+        self.atoms.push(Atom { atom, formula, around, own, says, is_given });
         atom
+    }
+
+    /// Returns arbitrary elements for the variables of a formula. They differ from those in the terms bound around it,
+    /// because the inner of two nested quantifiers is about any element, and not about that of the outer one.
+    fn arbitrary(&mut self, of: &[BoundVariable], around: &Ids) -> Ids {
+        let level = around.iter().map(|id| self.levels[*id]).max().unwrap_or(0);
+        let element = |(position, (_, sort)): (usize, &BoundVariable)| {
+            let name = self.names.of(&format!("any.{sort}.{}", level + position));
+            let any = self.cons(name, Ids::new());
+            if self.levels[any] == 0 {
+                self.levels[any] = level + position + 1;
+                self.anything.push((any, sort.clone()));
+            }
+            any
+        };
+        of.iter().enumerate().map(element).collect()
     }
 
     fn term(&self, id: TermId) -> Term {
@@ -769,7 +783,7 @@ mod tests {
     use crate::model::{Concretisation, LibraryTheory, ROUND};
     use crate::prove::executions;
     use crate::source::ProofSource;
-    use crate::term::{Structure, all, implies};
+    use crate::term::{Structure, all, and, any, implies};
     use crate::witness::structure;
 
     /// The axiom "every call with p has q" and p(c) yield q(c), but not q(d) for a call without a name. Assuming not
@@ -813,6 +827,90 @@ mod tests {
         let known = [("b", "c"), ("a", "d")].map(|(x, y)| ground.is_known(&equal(symbol(x), symbol(y))));
         assert_eq!(known, [Some(true), None]);
         assert_eq!(ground.is_known(&equal(of(&["d", "e", "f"]), of(&["a", "c"]))), Some(true));
+    }
+
+    /// Returns a formula about `r`, `p` and the bound variables, of which there is at least one. Quantifiers inside may bind
+    /// the same variables again.
+    fn nest(rng: &mut fastrand::Rng, depth: usize, bound: &mut Vec<String>) -> Term {
+        let thing = |rng: &mut fastrand::Rng| symbol(rng.choice(bound.iter()).expect("some variable is bound"));
+        match if depth == 0 { rng.usize(..3) } else { rng.usize(..8) } {
+            0 => app("p", [thing(rng)]),
+            1 => app("r", [thing(rng), thing(rng)]),
+            2 => equal(thing(rng), thing(rng)),
+            3 => not(nest(rng, depth - 1, bound)),
+            4 => and([nest(rng, depth - 1, bound), nest(rng, depth - 1, bound)]),
+            5 => implies(nest(rng, depth - 1, bound), nest(rng, depth - 1, bound)),
+            _ => quantified(rng, depth, bound),
+        }
+    }
+
+    fn quantified(rng: &mut fastrand::Rng, depth: usize, bound: &mut Vec<String>) -> Term {
+        let names: Vec<String> = (0..rng.usize(1..3)).map(|n| format!("x{}", rng.usize(..2) * 2 + n)).collect();
+        let before = bound.len();
+        bound.extend(names.iter().cloned());
+        let body = nest(rng, depth - 1, bound);
+        bound.truncate(before);
+        let of: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "S")).collect();
+        if rng.bool() { all(&of, body) } else { any(&of, body) }
+    }
+
+    /// Formulas that hold in a structure together are not refuted, and none of them is known to be false. Some elements
+    /// have names, with all that holds of them. A definition takes an element that may be arbitrary.
+    #[test]
+    fn nested_quantifiers_are_about_different_elements() {
+        let mut rng = fastrand::Rng::with_seed(70);
+        let mut known = 0;
+        for case in 0..4000 {
+            let size = rng.usize(1..4);
+            let (r, p): (Vec<bool>, Vec<bool>) =
+                ((0..size * size).map(|_| rng.bool()).collect(), (0..size).map(|_| rng.bool()).collect());
+            let mut theory = Theory::default();
+            theory.sort("S");
+            theory.function("r", &["S", "S"], "Bool");
+            theory.function("p", &["S"], "Bool");
+            let defined = quantified(&mut rng, 2, &mut vec!["a".to_owned(), "b".to_owned()]);
+            theory.define("d", &[("a", "S"), ("b", "S")], "Bool", defined);
+            let mut structure = Structure::default();
+            structure.size("S", size);
+            let pairs = r.clone();
+            structure.table("r", move |of| usize::from(pairs[of[0] * size + of[1]]));
+            let members = p.clone();
+            structure.table("p", move |of| usize::from(members[of[0]]));
+            structure.define(&theory);
+            let ready = PreparedTheory::new(&theory, &BTreeMap::new());
+            let mut ground = Ground::new(&ready);
+            let named = rng.usize(..=size);
+            for element in 0..named {
+                structure.table(&format!("e{element}"), move |_| element);
+                ground.name("S", &symbol(&format!("e{element}")));
+            }
+            let mut formulas: Vec<Term> = (0..3).map(|_| quantified(&mut rng, 3, &mut Vec::new())).collect();
+            let [a, b] = ["x0", "x1"].map(symbol);
+            let both = app("d", if rng.bool() { [&a, &b] } else { [&b, &b] });
+            formulas.push(any(&[("x0", "S"), ("x1", "S")], both));
+            for (i, j) in (0..named).cartesian_product(0..named) {
+                let [a, b] = [i, j].map(|element| symbol(&format!("e{element}")));
+                formulas.extend([app("r", [&a, &b]), app("p", [&a]), equal(a, b)]);
+            }
+            rng.shuffle(&mut formulas);
+            let holds = |formula: &Term| structure.holds(formula).unwrap();
+            let given: Vec<Term> = formulas.into_iter().map(|f| if holds(&f) { f } else { not(f) }).collect();
+            for formula in &given {
+                ground.given(formula);
+                if rng.bool() {
+                    ground.instantiate();
+                }
+            }
+            ground.instantiate();
+            let text = || given.iter().join("\n");
+            assert!(!ground.is_refuted(), "case {case}, {size} elements, {r:?}, {p:?}:\n{}", text());
+            for formula in &given {
+                let found = ground.is_known(formula);
+                known += usize::from(found == Some(true));
+                assert_ne!(found, Some(false), "case {case}, {size} elements, {r:?}, {p:?}: {formula} in\n{}", text());
+            }
+        }
+        assert!(known > 1000, "{known}");
     }
 
     /// Names the calls of a structure one after the other, each with its subevents. The instances about a call extend

@@ -25,6 +25,8 @@ pub mod reading;
 mod ready;
 pub mod robust;
 mod role;
+#[cfg(test)]
+mod runs;
 mod shapes;
 pub mod solve;
 pub mod source;

@@ -52,11 +52,9 @@ pub(crate) struct PathCall {
     pub name: &'static str,
     /// True if it is the last call of the last round of a loop.
     pub ends_loop: bool,
-    /// The calls of the rounds of that loop that are left out. They must only read.
-    pub left_out: Vec<LeftOutCall>,
 }
 
-/// A call of a round that is left out.
+/// A call of a loop that is left out. It must only read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LeftOutCall {
     pub call: CallTerm,
@@ -99,8 +97,10 @@ pub(crate) struct Path {
     /// The expressions of which nothing is known, each with the variable that stands for it.
     pub unknown: Vec<(Expr, Var)>,
     pub returned: Expr,
-    /// The position after which reads are left out, with examples of these reads. A result determines their number.
-    pub left_out: Option<(usize, Vec<CallTerm>)>,
+    /// The calls of loops that are left out.
+    pub left_out: Vec<LeftOutCall>,
+    /// The position after which calls are left out that are as many as a result says.
+    pub as_many_after: Option<usize>,
 }
 
 impl Path {
@@ -213,7 +213,8 @@ struct SymbolicState {
     vars: BTreeMap<usize, Expr>,
     steps: Vec<PathStep>,
     decided: Vec<PathCondition>,
-    left_out: Option<(usize, Vec<CallTerm>)>,
+    left_out: Vec<LeftOutCall>,
+    as_many_after: Option<usize>,
 }
 
 impl SymbolicState {
@@ -259,8 +260,14 @@ enum BodyEnd {
 /// The state in which a part of a body ends, and its end.
 type BodyOutcome = (SymbolicState, BodyEnd);
 
-/// The calls of a round, and the facts that hold after them.
-type Round = (Vec<PathCall>, Vec<PathCondition>);
+/// A round of a `for` for any element of a set.
+struct Round {
+    calls: Vec<PathCall>,
+    /// The calls of its loops that are left out.
+    left_out: Vec<LeftOutCall>,
+    /// The facts that hold after it.
+    facts: Vec<PathCondition>,
+}
 
 /// The outcomes of a loop. Outcomes with the same calls are merged, and keep their common facts.
 #[derive(Default)]
@@ -418,7 +425,7 @@ impl SymbolicExecutor<'_> {
             }
             _ => ExprTerm::Var(Var { name, ..result(state.position()) }).into(),
         };
-        let calls = vec![PathCall { call, name, ends_loop: false, left_out: Vec::new() }];
+        let calls = vec![PathCall { call, name, ends_loop: false }];
         state.steps.push(PathStep { times, element: None, calls });
         Ok((state, BodyEnd::Value(value)))
     }
@@ -442,17 +449,22 @@ impl SymbolicExecutor<'_> {
         }
         if let Some(each) = self.set(set) {
             let element = Var { number: ELEMENT + x.number, name: x.name };
-            let calls = self.for_one((x, element, set, round), &state)?;
+            let one = self.for_one((x, element, set, round), &state)?;
+            // If no round returns, the call returns only where the set is empty.
+            if one.is_none() && !each.may_be_empty() {
+                return Ok(Vec::new());
+            }
             let mut after = state;
-            if let Some((calls, facts)) = calls {
-                after.decided.extend(facts);
+            if let Some(Round { calls, left_out, facts }) = one {
+                let from = after.position();
+                after.decided.extend(if each.may_be_empty() { without_connections(facts, from) } else { facts });
+                after.left_out.extend(left_out);
                 if !calls.is_empty() {
                     after.steps.push(PathStep { times: Times::Each(each), element: Some(element), calls });
                 }
-                let value = if collects { self.unknown(x.name) } else { Val::Unit.into() };
-                return Ok(vec![(after, BodyEnd::Value(value))]);
             }
-            return Ok(Vec::new());
+            let value = if collects { self.unknown(x.name) } else { Val::Unit.into() };
+            return Ok(vec![(after, BodyEnd::Value(value))]);
         }
         self.as_many((x, set, round), collects, state)
     }
@@ -470,7 +482,7 @@ impl SymbolicExecutor<'_> {
             if matches!(end, BodyEnd::Broken(_)) {
                 return Err(refusal!("it breaks out of a `for` through {set}").at(place_of(round)));
             }
-            if after.left_out != state.left_out {
+            if after.as_many_after != state.as_many_after {
                 return Err(refusal!("how much it reads for each of {set} depends on a result").at(place_of(round)));
             }
             let calls = after.calls_since(state, "a `for`")?;
@@ -479,9 +491,13 @@ impl SymbolicExecutor<'_> {
             let is_of_round = |var: &Var| position_of(var).is_some_and(|position| position >= state.position());
             facts.retain(|fact| has_variable(fact.condition, is_of_round));
             facts.retain(|fact| !has_variable(fact.condition, |var| var.number == element.number));
+            let left_out = after.left_out[state.left_out.len()..].iter().cloned();
             match &mut found {
-                None => found = Some((calls, facts)),
-                Some((known, all)) if *known == calls => all.retain(|fact| facts.contains(fact)),
+                None => found = Some(Round { calls, left_out: left_out.collect(), facts }),
+                Some(known) if known.calls == calls => {
+                    known.facts.retain(|fact| facts.contains(fact));
+                    known.left_out.extend(left_out);
+                }
                 Some(_) => {
                     let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
                     return Err(refusal!("what it does for one of {set} depends on `{last}`").at(place_of(round)));
@@ -539,20 +555,27 @@ impl SymbolicExecutor<'_> {
             }
             let element = self.unknown(x.name);
             let ExprTerm::Var(element) = element.term() else { return Err(cannot()) };
-            let Some((calls, _)) = self.for_one((x, *element, set, round), &state)? else { continue };
+            // If no round returns, there is none.
+            let one = self.for_one((x, *element, set, round), &state)?;
+            let (calls, left_out) = one.map_or_else(Default::default, |one| (one.calls, one.left_out));
             let last = state.steps.last().filter(|step| step.times == Times::Once).and_then(|step| step.calls.last());
             let is_like = |made: &PathCall| {
                 last.is_some_and(|last| (last.call.library, last.call.method) == (made.call.library, made.call.method))
             };
-            if state.left_out.is_some() || !calls.iter().all(is_like) {
+            if state.as_many_after.is_some() || !calls.iter().all(is_like) {
                 return Err(refusal!("how many calls it makes depends on a result").at(place_of(round)));
             }
-            let position = state.position() - 1;
-            let calls =
-                calls.iter().map(|made| self.forgotten(&made.call, position + 1, &mut BTreeMap::new())).collect();
+            let position = state.position();
+            let made = calls.iter().enumerate().map(|(n, made)| LeftOutCall {
+                call: made.call.clone(),
+                result: ExprTerm::Var(Var { name: made.name, ..result(position + n) }).into(),
+                facts: Vec::new(),
+            });
+            let left_out: Vec<LeftOutCall> = made.chain(left_out).map(|of| self.forgotten(of, position)).collect();
             let value = if collects { self.unknown("values") } else { Val::Unit.into() };
             let mut after = state;
-            after.left_out = Some((position, calls));
+            after.as_many_after = position.checked_sub(1).filter(|_| !calls.is_empty());
+            after.left_out.extend(left_out);
             // There are as many values as rounds.
             let after = after.with(equal(ExprTerm::Of(Function::Len, value).into(), 1.into()), false);
             all.push((after, BodyEnd::Value(value)));
@@ -561,9 +584,13 @@ impl SymbolicExecutor<'_> {
     }
 
     /// Puts unknown values in place of the results from a position on.
-    fn forgotten(&self, call: &CallTerm, from: usize, known: &mut BTreeMap<usize, Expr>) -> CallTerm {
-        let args = call.args.iter().map(|e| self.forget(*e, from, known)).collect();
-        CallTerm { args, ..call.clone() }
+    fn forgotten(&self, of: LeftOutCall, from: usize) -> LeftOutCall {
+        let mut known = BTreeMap::new();
+        let mut renamed = |e: Expr| folded(self.forget(e, from, &mut known));
+        let args = of.call.args.iter().map(|e| renamed(*e)).collect();
+        let result = renamed(of.result);
+        let facts = of.facts.into_iter().map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
+        LeftOutCall { call: CallTerm { args, ..of.call }, result, facts }
     }
 
     fn forget(&self, e: Expr, from: usize, known: &mut BTreeMap<usize, Expr>) -> Expr {
@@ -596,19 +623,20 @@ impl SymbolicExecutor<'_> {
                     refusal!("a loop through all threads makes more than one call for each").at(place_of(round))
                 );
             }
-            if after.left_out != state.left_out {
+            if after.as_many_after != state.as_many_after {
                 return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
             let facts = facts_since(&after, &state);
             let is_last = matches!(end, BodyEnd::Broken(_));
-            for (n, made) in calls[..calls.len() - usize::from(is_last && !calls.is_empty())].iter().enumerate() {
-                let mut known = BTreeMap::new();
-                let call = self.forgotten(&made.call, base, &mut known);
-                let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
-                let result = renamed(ExprTerm::Var(Var { name: made.name, ..result(base + n) }).into());
-                let facts = facts.iter().map(|d| PathCondition { condition: renamed(d.condition), ..d.clone() });
-                left_out.push(LeftOutCall { call, result, facts: facts.collect() });
-            }
+            let made = calls[..calls.len() - usize::from(is_last && !calls.is_empty())].iter().enumerate();
+            let made = made.map(|(n, made)| LeftOutCall {
+                call: made.call.clone(),
+                result: ExprTerm::Var(Var { name: made.name, ..result(base + n) }).into(),
+                facts: facts.clone(),
+            });
+            // The calls that inner loops leave out are left out here, too.
+            let of_inner = after.left_out[state.left_out.len()..].iter().cloned();
+            left_out.extend(made.chain(of_inner).map(|of| self.forgotten(of, base)));
             let BodyEnd::Broken(value) = end else { continue };
             // The last call has the next position; the results of others are forgotten.
             let renumbered = |(n, made): (usize, &PathCall)| {
@@ -622,17 +650,14 @@ impl SymbolicExecutor<'_> {
             if let Some(last) = calls.last() {
                 let args = last.call.args.iter().map(|e| renamed(*e)).collect();
                 let call = CallTerm { args, ..last.call.clone() };
-                let calls = vec![PathCall { call, name: last.name, ends_loop: true, left_out: Vec::new() }];
+                let calls = vec![PathCall { call, name: last.name, ends_loop: true }];
                 ended.steps.push(PathStep { times, element, calls });
             }
             let end = BodyEnd::Value(renamed(value));
             ends.add((ended, end), facts);
         }
         let with_left_out = |(mut state, end): BodyOutcome| {
-            let last = state.steps.last_mut().and_then(|step| step.calls.last_mut());
-            if let Some(made) = last.filter(|made| made.ends_loop) {
-                made.left_out.clone_from(&left_out);
-            }
+            state.left_out.extend(left_out.iter().cloned());
             (state, end)
         };
         Ok(ends.outcomes().map(with_left_out).collect())
@@ -647,7 +672,7 @@ impl SymbolicExecutor<'_> {
         let mut of_round: Option<Vec<PathCall>> = None;
         for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, BodyEnd::Value(_)))
         {
-            if after.left_out != state.left_out {
+            if after.as_many_after != state.as_many_after {
                 return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
             let calls = after.calls_since(&state, "a loop with effects")?;
@@ -840,13 +865,10 @@ impl SymbolicExecutor<'_> {
         let mut steps = state.steps;
         for made in steps.iter_mut().flat_map(|step| &mut step.calls) {
             made.call = self.spoken(&made.call, &mut unknown)?;
-            for left_out in &mut made.left_out {
-                left_out.call = self.spoken(&left_out.call, &mut unknown)?;
-            }
         }
         let mut left_out = state.left_out;
-        for call in left_out.iter_mut().flat_map(|(_, calls)| calls) {
-            *call = self.spoken(call, &mut unknown)?;
+        for of in &mut left_out {
+            of.call = self.spoken(&of.call, &mut unknown)?;
         }
         let returned = match self.is_known(returned) {
             true => returned,
@@ -862,7 +884,8 @@ impl SymbolicExecutor<'_> {
             _ => None,
         });
         let above = above.filter(|(high, low)| low < high).collect();
-        Ok(Path { above, steps, decided: state.decided, guards, equal, unknown, returned, left_out })
+        let as_many_after = state.as_many_after;
+        Ok(Path { above, steps, decided: state.decided, guards, equal, unknown, returned, left_out, as_many_after })
     }
 
     /// Puts variables in place of the arguments of which nothing is known.
@@ -930,12 +953,40 @@ fn facts_since(after: &SymbolicState, before: &SymbolicState) -> Vec<PathConditi
     new.map(|d| PathCondition { is_fact: true, ..d.clone() }).collect()
 }
 
+/// Drops facts of a round of a `for` through a set that may be empty, because they would say something about all calls.
+/// Comparisons of results of the round, from a position on, stay if they contradict neither each other nor anything else:
+/// those that are connected compare with at most one expression that is not of the round.
+fn without_connections(facts: Vec<PathCondition>, from: usize) -> Vec<PathCondition> {
+    let is_of_round = |var: &Var| position_of(var).is_some_and(|position| position >= from);
+    let compared = |d: &PathCondition| {
+        let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() else { return Vec::new() };
+        let mut all = Vec::new();
+        for side in [*a, *b] {
+            let before = all.len();
+            side.each(&mut |e| all.extend(matches!(e.term(), ExprTerm::Var(var) if is_of_round(var)).then_some(e)));
+            all.extend((all.len() == before).then_some(side));
+        }
+        all
+    };
+    let is_outside = |e: &&Expr| !has_variable(**e, is_of_round);
+    let mut kept: Vec<PathCondition> = Vec::new();
+    for fact in facts {
+        kept.push(fact);
+        let pairs = kept.iter().flat_map(|d| compared(d).into_iter().tuple_windows().collect::<Vec<(Expr, Expr)>>());
+        if classes(pairs).iter().any(|class| class.iter().filter(is_outside).count() > 1) || is_contradiction(&kept) {
+            kept.pop();
+        }
+    }
+    kept
+}
+
 /// Finds two paths that do the same, and whose conditions differ in one that holds on one path only.
 fn complementary(paths: &[(SymbolicState, Expr)]) -> Option<(usize, usize, Expr)> {
     let conditions = |i: usize| paths[i].0.decided.iter().collect::<BTreeSet<_>>();
     let do_the_same = |&(i, j): &(usize, usize)| {
         let ((one, returned), (other, value)) = (&paths[i], &paths[j]);
-        (&one.steps, &one.left_out, returned) == (&other.steps, &other.left_out, value)
+        (&one.steps, &one.left_out, one.as_many_after, returned)
+            == (&other.steps, &other.left_out, other.as_many_after, value)
     };
     let pairs = (0..paths.len()).tuple_combinations().filter(do_the_same);
     let complement = |(i, j): (usize, usize)| {
@@ -1180,7 +1231,7 @@ mod tests {
         let [path] = &above.unwrap()[..] else { panic!("one path") };
         assert_eq!((text(path).as_str(), &path.above[..]), ("[] Read(x); Read(x) -> ()", &[(1, 0)][..]));
         let last = &path.steps[1].calls[0];
-        assert!(last.ends_loop && last.left_out.len() == 3);
+        assert!(last.ends_loop && path.left_out.len() == 3);
         let either = |also: fn(Expr, Expr) -> Expr| {
             let found = paths(false, |x, v| {
                 body! {

@@ -107,6 +107,13 @@ pub enum Each {
     Rounds,
 }
 
+impl Each {
+    /// True if it may have no element: all but all nodes, because a thread is on one.
+    pub(crate) fn may_be_empty(self) -> bool {
+        self != Self::Nodes(Nodes { of: Whole::All, but_own: false })
+    }
+}
+
 /// An element of an index set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum IndexElement {

@@ -217,18 +217,13 @@ impl<'a> ProofSource<'a> {
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
-        for LeftOutCall { call, result, facts } in path.made().flat_map(|(_, made)| &made.left_out) {
+        for LeftOutCall { call, result, facts } in &path.left_out {
             let shape = shape_of(reader.below.get(call.library), call.method)?;
             let decided = [&path.decided[..], facts].concat();
             let shaper = Shaper { reader, parts: self.implementation.parts(), decided: &decided };
             let called = shapes::CallOfShape { args: &call.args, result: *result, times: Times::Once };
             let only_looks = || shaper.ways(shape, called).is_ok_and(|ways| ways.iter().all(Symbolic::only_reads));
             if !only_reads(shape) && !only_looks() {
-                return Err(NoTemplate::HasRounds);
-            }
-        }
-        for call in path.left_out.iter().flat_map(|(_, all)| all) {
-            if !only_reads(shape_of(reader.below.get(call.library), call.method)?) {
                 return Err(NoTemplate::HasRounds);
             }
         }
@@ -376,7 +371,7 @@ impl<'a> ProofSource<'a> {
             events: path.segments(),
             subs: Vec::new(),
             promised: Vec::new(),
-            left_out: path.left_out.as_ref().map(|(position, _)| *position),
+            left_out: path.as_many_after,
             takes_part,
         };
         for (position, (times, _, of)) in made.iter().enumerate() {

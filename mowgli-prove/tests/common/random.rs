@@ -1,0 +1,121 @@
+//! Random bodies: guards on data, threads and nodes; loops in loops; sets that may be empty; effects behind breaks.
+
+use fastrand::Rng;
+use mowgli_core::body::{Body, body};
+use mowgli_core::expr::{Expr, here, me};
+use mowgli_core::ids::{Node, Tid};
+
+/// A call that a random body may make: a function of a datum, and of the element of a `for` around it.
+pub type Operation = Box<dyn Fn(Expr, Option<Expr>) -> Body>;
+
+/// Returns an operation.
+pub fn operation(of: impl Fn(Expr, Option<Expr>) -> Body + 'static) -> Operation {
+    Box::new(of)
+}
+
+/// The pieces of random bodies.
+pub struct Pieces {
+    /// Calls with a result.
+    pub reads: Vec<Operation>,
+    /// Calls without a result.
+    pub effects: Vec<Operation>,
+    /// The sets that a `for` goes through.
+    pub sets: Vec<Expr>,
+    /// Literals, few enough to be results of random runs.
+    pub literals: Vec<i64>,
+}
+
+/// The surroundings of a statement.
+#[derive(Clone)]
+struct Around {
+    data: Vec<Expr>,
+    element: Option<Expr>,
+    in_loop: bool,
+    depth: usize,
+}
+
+impl Pieces {
+    /// Returns a body that may use these data.
+    pub fn body(&self, rng: &mut Rng, data: &[Expr]) -> Body {
+        let length = rng_length(rng);
+        self.statements(rng, length, Around { data: data.to_vec(), element: None, in_loop: false, depth: 3 })
+    }
+
+    fn datum(&self, rng: &mut Rng, around: &Around) -> Expr {
+        let literal = Expr::from(*rng.choice(&self.literals).expect("there are literals"));
+        match rng.choice(&around.data) {
+            Some(datum) if rng.u8(..3) > 0 => if rng.u8(..6) == 0 { *datum + 1 } else { *datum },
+            _ => literal,
+        }
+    }
+
+    fn condition(&self, rng: &mut Rng, around: &Around) -> Expr {
+        let last = around.data.last().filter(|_| rng.bool());
+        let one = |rng: &mut Rng| *last.or(rng.choice(&around.data)).unwrap_or(&0.into());
+        match rng.u8(..16) {
+            0 => me().is(Tid(1)),
+            1 => here().is(Node(1)),
+            2 => one(rng).above(self.datum(rng, around)),
+            3 => self.condition(rng, around) & self.condition(rng, around),
+            4 => self.condition(rng, around) | self.condition(rng, around),
+            5 | 6 => one(rng).is_not(self.datum(rng, around)),
+            7 => (one(rng) + 1).is(self.datum(rng, around)),
+            _ => one(rng).is(self.datum(rng, around)),
+        }
+    }
+
+    fn operation(&self, rng: &mut Rng, of: &[Operation], around: &Around) -> Body {
+        rng.choice(of).expect("there are operations")(self.datum(rng, around), around.element)
+    }
+
+    /// Returns at most so many statements, and then a value.
+    fn statements(&self, rng: &mut Rng, length: usize, around: Around) -> Body {
+        if length == 0 {
+            return self.datum(rng, &around).into();
+        }
+        let inner = |rng: &mut Rng, around: Around| {
+            let length = rng_length(rng);
+            self.statements(rng, length, Around { depth: around.depth - 1, ..around })
+        };
+        let rest = |rng: &mut Rng| self.statements(rng, length - 1, around.clone());
+        match rng.u8(if around.depth == 0 { ..10 } else { ..17 }) {
+            0..=2 => self.operation(rng, &self.effects, &around).then(rest(rng)),
+            3..=6 => self.operation(rng, &self.reads, &around).bind("w", |w| {
+                let data = [&around.data[..], &[w]].concat();
+                self.statements(rng, length - 1, Around { data, ..around.clone() })
+            }),
+            7 if around.in_loop && rng.bool() => Body::leave(self.datum(rng, &around)),
+            // The others do not return.
+            7..=9 => {
+                let returns = self.condition(rng, &around);
+                Body::branch(returns, rest(rng), Body::never())
+            }
+            10..=12 => {
+                let (yes, no) = (inner(rng, around.clone()), rng.bool());
+                let no = if no { inner(rng, around.clone()) } else { Body::unit() };
+                Body::branch(self.condition(rng, &around), yes, no).then(rest(rng))
+            }
+            13 | 14 => {
+                let set = *rng.choice(&self.sets).expect("there are sets");
+                let round = |n: Expr| inner(rng, Around { element: Some(n), ..around.clone() });
+                Body::each("n", set, round).then(rest(rng))
+            }
+            _ => {
+                let inside = Around { in_loop: true, ..around.clone() };
+                let first = inner(rng, inside.clone());
+                let round = self.operation(rng, &self.reads, &inside).bind("s", |s| {
+                    let data = [&inside.data[..], &[s]].concat();
+                    let inside = Around { data, ..inside.clone() };
+                    let ends = self.condition(rng, &inside);
+                    body! { if (ends) { break } }
+                });
+                let turns = if rng.bool() { first.then(round) } else { round.then(first) };
+                turns.repeat().then(rest(rng))
+            }
+        }
+    }
+}
+
+fn rng_length(rng: &mut Rng) -> usize {
+    rng.usize(1..4)
+}
