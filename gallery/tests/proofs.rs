@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_gallery::entries;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::prelude::*;
-use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::prove::{EXECUTIONS, ObligationResult, Proof, ProofOptions, prove};
+use mowgli_prove::solve::{Limit, SolverProgram};
 use mowgli_prove::source::ProofSource;
 
 #[path = "../../mowgli/tests/common/needs.rs"]
@@ -72,6 +71,6 @@ fn proof(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -
         implementation,
         subject: &*entry.subject,
     };
-    let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));
+    let (limit, executions) = (Limit::of(seconds * Limit::SECOND), EXECUTIONS);
     prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: false })
 }

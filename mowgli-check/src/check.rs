@@ -76,6 +76,8 @@ pub enum CheckQuestion {
 pub struct CheckOptions<'a> {
     /// The time at which to stop.
     pub deadline: Deadline,
+    /// Returns whether to stop before that, for limits that are counts.
+    pub stops: &'a (dyn Fn() -> bool + Sync),
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
     /// The question.
@@ -95,7 +97,7 @@ impl Default for CheckOptions<'_> {
     /// the check of termination are on.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), CheckQuestion::Soundness);
-        Self { deadline, loopback: true, ask, ends: true, entries: &[], log: None, progress: &|_, _| {} }
+        Self { deadline, stops: &|| false, loopback: true, ask, ends: true, entries: &[], log: None, progress: &|_, _| {} }
     }
 }
 
@@ -149,7 +151,7 @@ pub fn check(
 
 fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptions<'_>) -> Result<Checked, InputError> {
     let start = Instant::now();
-    let expired = || options.deadline.expired();
+    let expired = || options.deadline.expired() || (options.stops)();
     entry::fault(entry, bound, &expired)?;
     entry::mistake(entry, variant)?;
     let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
@@ -210,7 +212,7 @@ pub fn with_question<T>(
         let message = format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name);
         return Err(InputError::new(Code::Library, message));
     }
-    let expired = || options.deadline.expired();
+    let expired = || options.deadline.expired() || (options.stops)();
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
     let all: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();

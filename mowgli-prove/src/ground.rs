@@ -775,13 +775,11 @@ impl<'a> Ground<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
     use crate::model::{Concretisation, LibraryTheory, ROUND};
-    use crate::prove::executions;
+    use crate::prove::{EXECUTIONS, executions};
     use crate::source::ProofSource;
     use crate::term::{Structure, all, and, any, implies};
     use crate::witness::structure;
@@ -982,7 +980,7 @@ mod tests {
         typed(&mut of_pairs);
         let ready = PreparedTheory::new(&model.below, &of_pairs);
         let mut found = [0, 0];
-        executions(&source, model.has_rounds(), Duration::from_secs(60), &mut |execution| {
+        executions(&source, model.has_rounds(), EXECUTIONS, &mut |execution| {
             let mut structure = structure(&model, &Concretisation::new(), &model.below, execution).unwrap();
             let (mut ground, constants, things) = all_named(&model, &ready, &mut structure, &distinguished);
             for (name, meaning) in ground.meanings() {

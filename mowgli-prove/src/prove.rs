@@ -1,6 +1,7 @@
 //! From a library to a verdict: templates, g, obligations, answers, and the check that some execution meets the
 //! hypotheses.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -27,22 +28,25 @@ use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use crate::no_template::{OpenObligation, obligations};
-use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
+use crate::solve::{Limit, Query, SolverAnswer, SolverProgram, ask};
 use crate::source::ProofSource;
 use crate::split::{CaseResult, Cases};
 use crate::stated::Stated;
 use crate::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
+/// The usual limit of the search for executions. It takes up to half a minute on a quiet core.
+pub const EXECUTIONS: u64 = 1_000_000;
+
 /// The options of a proof search.
 #[derive(Clone, Debug)]
 pub struct ProofOptions {
     /// The solvers; each must show each obligation.
     pub solvers: Vec<SolverProgram>,
-    /// The time limit of a question.
-    pub limit: Duration,
-    /// The time limit of the search for executions in which the hypotheses hold.
-    pub executions: Duration,
+    /// The limits of a question as a whole, and of each part of an obligation.
+    pub limit: Limit,
+    /// The limit of the search for executions in which the hypotheses hold, in its own steps: see [`Counter`].
+    pub executions: u64,
     /// True to keep the questions: [`ObligationResult::file`] prints them.
     pub keep: bool,
 }
@@ -202,7 +206,7 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         Err(refusals) => return without_templates(source, &refusals),
     };
     let goes_on = kinds.iter().any(Kind::has_unknowns);
-    let limit = if goes_on { options.limit.min(BRIEF) } else { options.limit };
+    let limit = if goes_on { options.limit.at_most(BRIEF) } else { options.limit };
     let options = &ProofOptions { limit, ..options.clone() };
     let mut without_calls = Vec::new();
     loop {
@@ -264,13 +268,13 @@ struct Attempt<'a> {
 fn lemmas(model: &mut LibraryTheory<'_>, options: &ProofOptions) -> Vec<(ObligationResult, Obligation)> {
     let mut shown = Vec::new();
     for together in model.lemmas() {
-        let mut limit = options.limit.min(LEMMA);
+        let mut limit = options.limit.at_most(LEMMA);
         let mut rows = Vec::new();
         for lemma in together {
-            let start = Instant::now();
             let row = answered(model, &ProofOptions { limit, ..options.clone() }, &model.below, &lemma);
-            // If one lemma takes too long, others will, so the limit shrinks.
-            limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
+            // If one lemma takes too many steps, others will, so the limit shrinks.
+            let is_spent = row.answers.iter().any(|(_, answer)| *answer == SolverAnswer::out_of_steps());
+            limit = if is_spent { limit.at_most(LATE) } else { limit };
             rows.extend(row.follows().then_some((lemma, row)));
         }
         for (lemma, row) in rows {
@@ -307,18 +311,20 @@ fn stated_lemmas(
     (shown, errors)
 }
 
-/// The time limit of a lemma, which is short because obligations may be shown without the lemma.
-const LEMMA: Duration = Duration::from_secs(20);
+/// The steps for a lemma, which are few because obligations may be shown without the lemma.
+const LEMMA: u64 = 20 * Limit::SECOND;
 
-/// The time limit of a question if too little is known of some calls for a proof. The solver gets all obligations then.
-const BRIEF: Duration = Duration::from_millis(500);
+/// The steps for a question if too little is known of some calls for a proof. The solver gets all obligations then.
+const BRIEF: u64 = Limit::SECOND / 2;
 
 /// The number of open obligations after which the others are not asked, because there is no proof anyway.
 const OPEN: usize = 2;
 
-/// The time limit of a question, or of the search for executions, after one obligation is open, because the result is then
-/// only a diagnosis.
-const LATE: Duration = Duration::from_secs(5);
+/// The steps for a question after one obligation is open, because the result is then only a diagnosis.
+const LATE: u64 = 5 * Limit::SECOND;
+
+/// The same for the search for executions.
+const LATE_SEARCH: u64 = 100_000;
 
 /// Returns the number of open obligations.
 fn open(rows: &[ObligationResult]) -> usize {
@@ -364,7 +370,7 @@ impl Attempt<'_> {
                 let theory = larger.as_ref().filter(|_| of_larger.contains(&questions.len())).unwrap_or(&theory);
                 let open = open(&proof.rows);
                 let solvers = if self.goes_on || open < OPEN { self.options.solvers.clone() } else { Vec::new() };
-                let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
+                let limit = if open == 0 { self.options.limit } else { self.options.limit.at_most(LATE) };
                 let options = ProofOptions { solvers, limit, ..self.options.clone() };
                 proof.rows.push(answered(self.model, &options, theory, &obligation));
                 questions.push(obligation);
@@ -384,7 +390,7 @@ impl Attempt<'_> {
             asked.push(all(&assumed, &assumption));
             proof.rows.extend(asked_of);
             let limit = self.options.executions;
-            let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
+            let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE_SEARCH) };
             match self.witnessed((&asked, &proof.rows), &g, limit) {
                 Ok((executions, witnessed)) => {
                     proof.executions = executions;
@@ -393,7 +399,7 @@ impl Attempt<'_> {
                         row.empty = (row.closed.is_some() && !row.is_shown()).then(|| witness.empty());
                     }
                     if executions == 0 {
-                        proof.errors.push(refusal!("no client has an execution within the time").into());
+                        proof.errors.push(refusal!("no client has an execution within the limit of the search").into());
                     }
                 }
                 Err(error) => proof.errors.push(error),
@@ -468,7 +474,7 @@ impl Attempt<'_> {
         &self,
         (asked, rows): (&[About<'_>], &[ObligationResult]),
         g: &Concretisation,
-        limit: Duration,
+        limit: u64,
     ) -> Result<(usize, Vec<HypothesisSearch>), Error> {
         let questions = || asked.iter().flat_map(|asked| asked.questions.iter());
         let mut witnessed: Vec<HypothesisSearch> =
@@ -568,7 +574,7 @@ fn answered_by(
     row.time = start.elapsed();
     if all_follow(&row.answers) {
         let is_about_nothing =
-            || Cases::new(model, theory, SolverProgram::Z3, Duration::ZERO).is_about_nothing(obligation);
+            || Cases::new(model, theory, SolverProgram::Z3, options.limit).is_about_nothing(obligation);
         row.closed = Some(match (row.cases, row.closing) {
             (_, 0) if is_about_nothing() => Closed::Nothing,
             (0, _) => Closed::Definition,
@@ -678,16 +684,36 @@ fn bounds() -> impl Iterator<Item = Bound> {
 /// The distance between explored clients. The others are skipped, so that large clients are reached, too.
 const STEP: usize = 7;
 
-/// Visits executions of clients until `visit` returns false or the time is over. With `with_rounds` some of them have
+/// A count of the times at which a search asks whether to stop. It bounds the search, and does not depend on the load of the
+/// machine.
+pub struct Counter {
+    left: Cell<u64>,
+}
+
+impl Counter {
+    /// Returns a counter that stops a search after so many times.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self { left: Cell::new(limit) }
+    }
+
+    /// Counts, and returns whether the search stops.
+    pub fn has_ended(&self) -> bool {
+        self.left.set(self.left.get().saturating_sub(1));
+        self.left.get() == 0
+    }
+}
+
+/// Visits executions of clients until `visit` returns false or the limit is reached. With `with_rounds` some of them have
 /// idle iterations of loops with effects.
 pub fn executions(
     source: &ProofSource<'_>,
     with_rounds: bool,
-    limit: Duration,
+    limit: u64,
     visit: &mut dyn FnMut(&Execution) -> bool,
 ) {
-    let start = Instant::now();
-    let expired = || start.elapsed() >= limit;
+    let counter = Counter::new(limit);
+    let expired = || counter.has_ended();
     let specified = source.specification.get(source.library);
     let mut turning = if with_rounds { TURNING } else { 0 };
     for bound in bounds() {
@@ -796,7 +822,7 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
 }
 
 /// Checks assumptions and `admits` on sampled short programs. Describes each condition that may fail and is not proved.
-fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
+fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
     let made = events(source, limit);
@@ -836,8 +862,8 @@ fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
 }
 
 /// Returns events of clients and of implementations in small executions, each with its world.
-fn events(source: &ProofSource<'_>, limit: Duration) -> Vec<(World, Event)> {
-    let (mut found, mut left) = (Vec::new(), EXECUTIONS);
+fn events(source: &ProofSource<'_>, limit: u64) -> Vec<(World, Event)> {
+    let (mut found, mut left) = (Vec::new(), SAMPLED);
     executions(source, false, limit, &mut |execution| {
         let own = execution.calls.iter().map(|replaced| &replaced.event);
         found.extend(execution.events.iter().chain(own).map(|event| (execution.world.clone(), event.clone())));
@@ -850,7 +876,7 @@ fn events(source: &ProofSource<'_>, limit: Duration) -> Vec<(World, Event)> {
 }
 
 /// The number of executions whose events are sampled.
-const EXECUTIONS: usize = 200;
+const SAMPLED: usize = 200;
 
 /// True if these calls of a library satisfy its assumptions, thread by thread, as the judge evaluates them.
 #[must_use]

@@ -49,26 +49,53 @@ impl SolverProgram {
         }
     }
 
-    /// Starts it, with pipes. It gives up a question after `limit`, and ends soon after `limit` and `life`.
-    fn start(self, limit: Duration, life: Duration) -> std::io::Result<Child> {
+    /// Starts it, with pipes. It gives up a question at `limit`, and ends soon after its time and `life`.
+    fn start(self, limit: Limit, life: Duration) -> std::io::Result<Child> {
         let mut command = Command::new(self.command());
         command.args(self.arguments(limit, life)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn()
     }
 
-    /// Returns its arguments. It gives up a question after `limit`, and the process ends soon after `limit` and `life`.
-    fn arguments(self, limit: Duration, life: Duration) -> Vec<String> {
-        let (millis, seconds) = (limit.as_millis(), (limit + life).as_secs() + 2);
+    /// Returns its arguments. It gives up a question at `limit`, and the process ends soon after its time and `life`.
+    fn arguments(self, limit: Limit, life: Duration) -> Vec<String> {
+        let (millis, seconds) = (limit.cancel.as_millis(), (limit.cancel + life).as_secs() + 2);
         match self {
             Self::Z3 => vec!["-smt2".into(), "-in".into(), format!("-t:{millis}"), format!("-T:{seconds}")],
             Self::Cvc5 => vec![
                 "--quiet".into(),
                 "--lang=smt2".into(),
                 "--incremental".into(),
+                format!("--rlimit-per={}", limit.steps),
                 format!("--tlimit-per={millis}"),
                 format!("--tlimit={}", seconds * 1000),
             ],
         }
+    }
+}
+
+/// The limits of a question, or of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// Steps of the solver (`rlimit`). They do not depend on the load of the machine.
+    pub steps: u64,
+    /// The time after which a question is cancelled. The answer says so.
+    pub cancel: Duration,
+}
+
+impl Limit {
+    /// The steps that Z3 takes in about a second.
+    pub const SECOND: u64 = 5_000_000;
+
+    /// Returns limits of steps, with a time that only a question that hangs takes.
+    #[must_use]
+    pub const fn of(steps: u64) -> Self {
+        Self { steps, cancel: Duration::from_secs(600) }
+    }
+
+    /// Returns these limits with at most so many steps.
+    #[must_use]
+    pub fn at_most(self, steps: u64) -> Self {
+        Self { steps: self.steps.min(steps), ..self }
     }
 }
 
@@ -83,6 +110,14 @@ pub enum SolverAnswer {
     Unknown(String),
 }
 
+impl SolverAnswer {
+    /// Returns the answer to a question that has spent its steps.
+    #[must_use]
+    pub fn out_of_steps() -> Self {
+        Self::Unknown("out of steps".to_owned())
+    }
+}
+
 impl fmt::Display for SolverAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -93,16 +128,17 @@ impl fmt::Display for SolverAnswer {
     }
 }
 
-/// Asks whether an obligation follows from a theory. `question` is given up after `limit`.
+/// Asks whether an obligation follows from a theory, within limits.
 #[must_use]
-pub fn ask(program: SolverProgram, theory: &Theory, question: &Obligation, limit: Duration) -> SolverAnswer {
+pub fn ask(program: SolverProgram, theory: &Theory, question: &Obligation, limit: Limit) -> SolverAnswer {
     let start = Instant::now();
-    let text = format!("{WHOLE}{}(check-sat)\n", whole(theory, question));
+    let steps = if program == SolverProgram::Z3 { format!("(set-option :rlimit {})\n", limit.steps) } else { String::new() };
+    let text = format!("{WHOLE}{steps}{}(check-sat)\n", whole(theory, question));
     answered(program, start, limit, alone(program, &text, limit))
 }
 
 /// Asks a new process one question. Returns its output.
-fn alone(program: SolverProgram, text: &str, limit: Duration) -> std::io::Result<String> {
+fn alone(program: SolverProgram, text: &str, limit: Limit) -> std::io::Result<String> {
     let mut process = program.start(limit, Duration::ZERO)?;
     // If the process has ended, it has printed the reason.
     let _ = process.stdin.take().expect("it was asked for").write_all(text.as_bytes());
@@ -113,16 +149,20 @@ fn alone(program: SolverProgram, text: &str, limit: Duration) -> std::io::Result
 fn answered(
     program: SolverProgram,
     start: Instant,
-    limit: Duration,
+    limit: Limit,
     reported: std::io::Result<String>,
 ) -> SolverAnswer {
     let reported = reported.unwrap_or_else(|error| format!("{program} failed: {error}"));
     match reported.trim() {
         "unsat" => SolverAnswer::Follows,
         "sat" => SolverAnswer::Fails,
-        _ if start.elapsed() >= limit => SolverAnswer::Unknown("time-out".to_owned()),
+        _ if start.elapsed() >= limit.cancel => {
+            SolverAnswer::Unknown(format!("cancelled after {} seconds", limit.cancel.as_secs()))
+        }
         "" => SolverAnswer::Unknown(format!("{program} failed: it gave no answer")),
         error if error.starts_with("(error") => SolverAnswer::Unknown(format!("{program} failed: {error}")),
+        // Each other limit is off.
+        "unknown" => SolverAnswer::Unknown("unknown, or out of steps".to_owned()),
         other => SolverAnswer::Unknown(other.to_owned()),
     }
 }
@@ -134,19 +174,23 @@ pub enum Effort {
     /// the machine. It is enough for most consequences of instances. cvc5 counts steps differently, so it has no such
     /// limit.
     Little,
-    /// All effort that the time allows.
+    /// All steps that the limit allows.
     Full,
 }
 
 /// The steps that Z3 may take for each character of a question with little effort. Of four hundred questions that
 /// follow, none took more than 1.2.
-const STEPS: usize = 2;
+const STEPS: u64 = 2;
 
-/// Asks whether a theory is unsatisfiable. The solver instantiates axioms only where it sees a reason.
+/// Asks whether a theory is unsatisfiable. The solver instantiates axioms only where it sees a reason. Returns the steps, too.
 #[must_use]
-pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> SolverAnswer {
+pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Limit, effort: Effort) -> (SolverAnswer, u64) {
     let start = Instant::now();
-    answered(program, start, limit, reported(program, theory, limit, effort))
+    let (said, steps) = match reported(program, theory, limit, effort) {
+        Ok((said, steps)) => (Ok(said), steps),
+        Err(error) => (Err(error), 0),
+    };
+    (answered(program, start, limit, said), steps)
 }
 
 /// The line that a solver prints after its answer.
@@ -168,47 +212,58 @@ struct Running {
     output: BufReader<ChildStdout>,
     /// The time at which the process ends.
     end: Instant,
+    /// The steps that it has taken, if it reports them.
+    steps: u64,
 }
 
 impl Running {
-    fn start(program: SolverProgram, sorts: String, limit: Duration) -> std::io::Result<Self> {
+    fn start(program: SolverProgram, sorts: String, limit: Limit) -> std::io::Result<Self> {
         let life = if program == SolverProgram::Z3 { LIFE } else { Duration::ZERO };
         let mut process = program.start(limit, life)?;
         let (input, output) = (process.stdin.take(), process.stdout.take());
         let (input, output) = (input.expect("it was asked for"), BufReader::new(output.expect("it was asked for")));
-        let mut running = Self { sorts, process, input, output, end: Instant::now() + life + limit };
+        let mut running = Self { sorts, process, input, output, end: Instant::now() + life + limit.cancel, steps: 0 };
         running.input.write_all(format!("{}{}", program.head(), running.sorts).as_bytes())?;
         Ok(running)
     }
 
-    /// Asks about a theory with the same sorts. Returns the output, and whether the process can be asked again.
+    /// Asks about a theory with the same sorts. Returns the output, the steps, and whether the process can be asked again.
     fn reported(
         &mut self,
         program: SolverProgram,
         theory: &str,
-        limit: Duration,
+        limit: Limit,
         effort: Effort,
-    ) -> std::io::Result<(String, bool)> {
-        let steps = if effort == Effort::Little { STEPS * theory.len() } else { 0 };
+    ) -> std::io::Result<(String, u64, bool)> {
+        let little = STEPS * theory.len() as u64;
+        let steps = if effort == Effort::Little { little.min(limit.steps) } else { limit.steps };
         let [before, after] = match program {
             SolverProgram::Z3 => [
-                format!("(set-option :timeout {})\n(set-option :rlimit {steps})\n", limit.as_millis()),
-                "(set-option :rlimit 0)\n".to_owned(),
+                format!("(set-option :timeout {})\n(set-option :rlimit {steps})\n", limit.cancel.as_millis()),
+                "(set-option :rlimit 0)\n(get-info :rlimit)\n".to_owned(),
             ],
             SolverProgram::Cvc5 => [String::new(), String::new()],
         };
         let text = format!("(push 1)\n{theory}{before}(check-sat)\n{after}(pop 1)\n(echo \"{ANSWERED}\")\n");
         // If the process has ended, it has printed the reason.
         let _ = self.input.write_all(text.as_bytes());
-        let mut reported = String::new();
+        // cvc5 does not say how many steps it took, so it is charged for reading the question.
+        let (mut reported, mut spent) = (String::new(), little);
         loop {
             let before = reported.len();
             if self.output.read_line(&mut reported)? == 0 {
-                return Ok((reported, false));
+                return Ok((reported, little, false));
             }
-            if reported[before..].trim().trim_matches('"') == ANSWERED {
+            let line = reported[before..].trim();
+            let taken = line.strip_prefix("(:rlimit ").and_then(|rest| rest.strip_suffix(')')?.parse::<u64>().ok());
+            if let Some(taken) = taken {
+                // The number of steps may begin anew.
+                spent = taken.checked_sub(self.steps).unwrap_or(taken);
+                self.steps = taken;
                 reported.truncate(before);
-                return Ok((reported, true));
+            } else if line.trim_matches('"') == ANSWERED {
+                reported.truncate(before);
+                return Ok((reported, spent, true));
             }
         }
     }
@@ -221,20 +276,20 @@ impl Drop for Running {
     }
 }
 
-fn reported(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
+fn reported(program: SolverProgram, theory: &Theory, limit: Limit, effort: Effort) -> std::io::Result<(String, u64)> {
     let is_sort = |s: &&TheoryStatement| matches!(s, TheoryStatement::Sort(_) | TheoryStatement::Elements(..));
     let (sorts, others): (Vec<&TheoryStatement>, Vec<&TheoryStatement>) = theory.0.iter().partition(is_sort);
     let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());
     RUNNING.with_borrow_mut(|all| {
         let start = Instant::now();
-        let serves = |running: &Running| running.sorts == sorts && running.end >= start + limit;
+        let serves = |running: &Running| running.sorts == sorts && running.end >= start + limit.cancel;
         let known = all.remove(&program).filter(serves);
         let mut running = known.map_or_else(|| Running::start(program, sorts, limit), Ok)?;
-        let (reported, goes_on) = running.reported(program, &others, limit, effort)?;
-        if goes_on && start.elapsed() < limit {
+        let (reported, steps, goes_on) = running.reported(program, &others, limit, effort)?;
+        if goes_on && start.elapsed() < limit.cancel {
             all.insert(program, running);
         }
-        Ok(reported)
+        Ok((reported, steps))
     })
 }
 

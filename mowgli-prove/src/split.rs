@@ -20,9 +20,8 @@
 //! characters.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use rayon::prelude::*;
@@ -34,7 +33,7 @@ use crate::kind::{Kind, Role};
 use crate::model::{ABS, LibraryTheory, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::PreparedTheory;
-use crate::solve::{Effort, Query, SolverAnswer, SolverProgram, ask_all};
+use crate::solve::{Effort, Limit, Query, SolverAnswer, SolverProgram, ask_all};
 use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
 
 /// The maximal number of reads in one case whose sources are split, because each split multiplies the cases by the number of
@@ -42,13 +41,13 @@ use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any,
 const DEEPEST: usize = 3;
 
 /// A limit that is never reached, because [`Cases::is_about_nothing`] asks no solver.
-const ONLY_GIVEN: Duration = Duration::from_secs(3600);
+const ONLY_GIVEN: Limit = Limit::of(u64::MAX);
 
-/// The time limit of a question without case splits. It is short, because a question that needs more is split instead.
-const PLAIN: Duration = Duration::from_secs(1);
+/// The steps of a question without case splits. They are few, because a question that needs more is split instead.
+const PLAIN: u64 = Limit::SECOND;
 
-/// The least time for a question, because zero would mean that there is no limit.
-const LEAST: Duration = Duration::from_millis(1);
+/// The steps that count for a case before a solver is asked.
+const CASE: u64 = 1000;
 
 /// The facts and names of one case.
 #[derive(Clone, Default)]
@@ -84,7 +83,7 @@ pub struct Cases<'a> {
     /// True if the theory speaks of promises.
     with_promises: bool,
     program: SolverProgram,
-    limit: Duration,
+    limit: Limit,
     /// True if questions are kept.
     keep: bool,
     areas: Areas,
@@ -113,16 +112,22 @@ struct CaseProgress<'p> {
     /// asked.
     only_given: bool,
     open: Mutex<Option<SolverAnswer>>,
-    /// The deadline.
-    end: Instant,
+    /// The steps that are left.
+    left: AtomicU64,
     /// The proof of which this one is a part.
     whole: Option<&'p CaseProgress<'p>>,
 }
 
 impl<'p> CaseProgress<'p> {
-    fn new(limit: Duration, whole: Option<&'p Self>) -> Self {
+    fn new(limit: Limit, whole: Option<&'p Self>) -> Self {
         let (asked, closing, kept, open) = Default::default();
-        Self { asked, closing, kept, only_given: false, open, end: Instant::now() + limit, whole }
+        Self { asked, closing, kept, only_given: false, open, left: AtomicU64::new(limit.steps), whole }
+    }
+
+    /// Takes steps off those that are left.
+    fn spend(&self, steps: u64) {
+        let less = |left: u64| Some(left.saturating_sub(steps));
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     fn keep(&self, questions: impl IntoIterator<Item = Query>) {
@@ -152,9 +157,9 @@ impl<'p> CaseProgress<'p> {
 }
 
 impl<'a> Cases<'a> {
-    /// Prepares questions about a theory. `limit` is the time for each part of a goal.
+    /// Prepares questions about a theory. `limit` is for each part of a goal.
     #[must_use]
-    pub fn new(model: &'a LibraryTheory<'a>, theory: &Theory, program: SolverProgram, limit: Duration) -> Self {
+    pub fn new(model: &'a LibraryTheory<'a>, theory: &Theory, program: SolverProgram, limit: Limit) -> Self {
         let speaks = |s: &TheoryStatement| matches!(s, TheoryStatement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
         let ready = PreparedTheory::new(theory, &model.typed());
@@ -248,7 +253,7 @@ impl<'a> Cases<'a> {
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
         let question = ground.theory(&constants);
-        let answer = ask_all(self.program, &question, self.limit.min(PLAIN), Effort::Full);
+        let (answer, _) = ask_all(self.program, &question, self.limit.at_most(PLAIN), Effort::Full);
         let kept = self.keep.then(|| Query::case(self.program, Vec::new(), &question, answer.clone()));
         (answer == SolverAnswer::Follows).then(|| CaseResult {
             answer,
@@ -387,9 +392,9 @@ impl<'a> Cases<'a> {
     }
 
     /// Decides a part of a goal. The first attempt names only subevents of the areas in the goal, for at most half of
-    /// the time.
+    /// the steps.
     fn close_part<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term, progress: &CaseProgress<'_>) {
-        let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
+        let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Limit| {
             let attempt = CaseProgress::new(limit, Some(progress));
             let is_first = areas.is_some();
             let before = if areas.is_some() { None } else { scene.before.clone() };
@@ -405,7 +410,7 @@ impl<'a> Cases<'a> {
             answer
         };
         let areas = self.areas.spoken_of(to);
-        if progress.is_open() || areas.is_some_and(|areas| attempt(Some(areas.into()), self.limit / 2).is_none()) {
+        if progress.is_open() || areas.is_some_and(|areas| attempt(Some(areas.into()), self.limit.at_most(self.limit.steps / 2)).is_none()) {
             return;
         }
         if let Some(answer) = attempt(None, self.limit) {
@@ -431,8 +436,9 @@ impl<'a> Cases<'a> {
 
     /// Decides one case. If it needs a split, the possible elements come first, and then the sources of reads.
     fn close<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term, progress: &CaseProgress<'_>) {
-        if Instant::now() >= progress.end {
-            return progress.leave_open(SolverAnswer::Unknown("time-out".to_owned()));
+        progress.spend(CASE);
+        if progress.left.load(Ordering::Relaxed) == 0 {
+            return progress.leave_open(SolverAnswer::out_of_steps());
         }
         let mut ground = self.whole(scene, to);
         if ground.is_refuted() {
@@ -441,8 +447,11 @@ impl<'a> Cases<'a> {
         let question = ground.theory(&scene.constants);
         let ask = |effort: Effort| {
             progress.asked.fetch_add(1, Ordering::Relaxed);
-            let left = progress.end.saturating_duration_since(Instant::now());
-            ask_all(self.program, &question, left.max(LEAST), effort)
+            // Zero would mean that there is no limit.
+            let left = progress.left.load(Ordering::Relaxed).max(1);
+            let (answer, steps) = ask_all(self.program, &question, self.limit.at_most(left), effort);
+            progress.spend(steps);
+            answer
         };
         if ask(Effort::Little) == SolverAnswer::Follows {
             return self.keep(scene, &question, &SolverAnswer::Follows, progress);
@@ -685,7 +694,7 @@ mod tests {
         let kinds = source.kinds().unwrap();
         assert_eq!(kinds.len(), 2);
         let model = LibraryTheory::new(&source, &kinds).unwrap();
-        ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, Duration::from_secs(60)))
+        ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, Limit::of(60 * Limit::SECOND)))
     }
 
     fn obligation(of: (&str, &'static str), from: Term, to: Term) -> Obligation {

@@ -7,7 +7,7 @@
 //! Executions that the judge accepts are read as structures. The axioms must hold in each of them. A shown step must
 //! hold in each that satisfies its hypotheses, and the premise of each step must hold in one of these.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mowgli_core::execution::Execution;
 use mowgli_core::implementation::Implementations;
@@ -20,7 +20,7 @@ use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
-use crate::prove::{Closed, ObligationResult, Proof, ProofOptions, all_follow};
+use crate::prove::{Closed, Counter, ObligationResult, Proof, ProofOptions, all_follow};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::term::{Obligation, Structure, Term, Theory};
 
@@ -226,16 +226,16 @@ fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
 }
 
 /// Visits the executions of these programs, with their calls replaced by these implementations, until `visit` returns
-/// false or the time is over.
+/// false or the limit is reached.
 pub fn executions(
     libraries: &Libraries,
     implementations: &Implementations,
     programs: &[(World, Client)],
-    limit: Duration,
+    limit: u64,
     visit: &mut dyn FnMut(&Execution) -> bool,
 ) {
-    let start = Instant::now();
-    let expired = || start.elapsed() >= limit;
+    let counter = Counter::new(limit);
+    let expired = || counter.has_ended();
     let mut goes_on = true;
     for (world, client) in programs {
         let problem = Problem {

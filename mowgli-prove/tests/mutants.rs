@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::Trial;
@@ -27,8 +26,8 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::x86;
-use mowgli_prove::prove::{ProofOptions, prove};
-use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::prove::{EXECUTIONS, ProofOptions, prove};
+use mowgli_prove::solve::{Limit, SolverProgram};
 
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};
@@ -40,8 +39,8 @@ const PROVED: [&str; 11] =
 /// The seed with which mutants are drawn.
 const SEED: u64 = 41;
 
-/// The time limit in seconds for one question to a solver.
-const QUESTION: Duration = Duration::from_secs(2);
+/// The limits of a question to a solver.
+const QUESTION: Limit = Limit::of(2 * Limit::SECOND);
 
 /// The time limit in seconds for the search for a client that refutes a proved mutant.
 const SEARCH: u64 = 60;
@@ -121,7 +120,7 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     let options = ProofOptions {
         solvers: vec![SolverProgram::Z3],
         limit: QUESTION,
-        executions: Duration::from_secs(30),
+        executions: EXECUTIONS,
         keep: false,
     };
     if !prove(&source, &options).is_proved() {

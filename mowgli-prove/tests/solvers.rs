@@ -1,5 +1,6 @@
 //! The tests that need a solver, as one program. It reports them as ignored if there is no solver.
 
+mod guard;
 mod mutants;
 mod solver;
 
@@ -14,5 +15,6 @@ mod needs;
 fn main() -> ExitCode {
     let mut trials = solver::trials();
     trials.push(mutants::test());
+    trials.extend(guard::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

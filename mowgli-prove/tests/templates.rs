@@ -1,7 +1,6 @@
 //! Templates: their contents, the methods that have none, and the checks that notice a template that does not fit.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mowgli_core::algebra::{Spec, SubView, events, id, same};
 use mowgli_core::body::{Bodies, bodies};
@@ -26,8 +25,9 @@ use mowgli_libraries::sv::{Method as Sv, SvOverWait};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
-use mowgli_prove::prove::{ProofOptions, executions, prove};
+use mowgli_prove::prove::{EXECUTIONS, ProofOptions, executions, prove};
 use mowgli_prove::robust;
+use mowgli_prove::solve::Limit;
 use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
@@ -438,7 +438,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
     let of = |library: &str, variant: &str| {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variant(variant).unwrap().implementation.clone());
-        let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
+        let (limit, executions) = (Limit::of(Limit::SECOND), EXECUTIONS / 30);
         prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, keep: false })
     };
     let proof = of("kvstore", "published");
@@ -474,7 +474,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
 /// Without a solver no theorem is proved, though none of its steps gets an answer that leaves it open.
 #[test]
 fn nothing_is_proved_without_a_solver() {
-    let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
+    let (limit, executions) = (Limit::of(Limit::SECOND), EXECUTIONS / 30);
     let options = ProofOptions { solvers: Vec::new(), limit, executions, keep: false };
     let proof = robust::proved(Cpu::Sc, "published", &options).unwrap();
     assert!(proof.errors.is_empty() && proof.rows.iter().all(|row| !row.is_shown()));
@@ -709,7 +709,7 @@ fn fits_with(
     change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);
-    executions(source, model.has_rounds(), Duration::from_secs(600), &mut |execution| {
+    executions(source, model.has_rounds(), 20 * EXECUTIONS, &mut |execution| {
         let read = structure(&model, &g, &model.below, execution).map_err(|wrong| wrong.to_string());
         let found = read.and_then(|structure| {
             let broken = model.below.axioms().find(|(_, axiom)| structure.holds(axiom) != Ok(true));

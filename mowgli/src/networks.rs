@@ -13,7 +13,6 @@ pub mod shown;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
@@ -262,7 +261,7 @@ type ProverVerdict = (Option<&'static str>, Vec<String>);
 fn for_every_client(entry: &Entry, ask: &TableRequest<'_>) -> Result<ProverVerdict, Failure> {
     let (Some(options), false) = (ask.prove, ask.through) else { return Ok(ProverVerdict::default()) };
     let variant = first(entry)?;
-    let found = proved(entry, variant, options, Duration::ZERO)?;
+    let found = proved(entry, variant, options, 0)?;
     let open = if found.word() == ProofVerdict::Proved { Vec::new() } else { open(&found.proof) };
     found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), |bug| Err(bug.into()))
 }

@@ -1,10 +1,10 @@
 //! Local soundness of implementations for every client: a solver proves it, or a client refutes it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::check::{CheckQuestion, Checked, check};
+use crate::check::{CheckOptions, CheckQuestion, Checked, check};
 use crate::error::{Bug, Code, InputError};
-use crate::interrupt::Deadline;
 use crate::terminal::{columns, keep_words};
 use comfy_table::{ContentArrangement, Table, presets};
 use itertools::Itertools;
@@ -14,7 +14,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Query, SolverAnswer, SolverProgram};
+use mowgli_prove::solve::{Limit, Query, SolverAnswer, SolverProgram};
 use mowgli_prove::source::ProofSource;
 use mowgli_rdma::Network;
 use serde_json::json;
@@ -117,15 +117,18 @@ pub trait ProofResult {
     fn leaves(&self) -> Vec<(String, Query)>;
 }
 
-/// The time for the smallest clients, before a proof is tried, if the entry expects a client without g. Another network
-/// than `rc` has this time too, because the entry expects nothing there.
-const SOON: Duration = Duration::from_secs(5);
+/// The number of clients that are searched before a proof is tried, if the entry expects a client without g. The same number
+/// holds on another network than `rc`, because the entry expects nothing there.
+const SOON: usize = 2_000;
 
 /// The same if the entry expects that there is none.
-const AT_ONCE: Duration = Duration::from_secs(1);
+const AT_ONCE: usize = 200;
 
-/// The time for one question to a solver if a client already refutes the claim.
-const BRIEF: Duration = Duration::from_secs(2);
+/// The steps for a question if a client already refutes the claim.
+const BRIEF: u64 = 2 * Limit::SECOND;
+
+/// The times at which the search for a wrong outcome asks whether to stop, before it does.
+const OUTCOMES: usize = 1_000_000;
 
 /// The most calls of the smallest clients, which are searched before a proof is tried.
 const CALLS: usize = 3;
@@ -139,7 +142,7 @@ pub fn proved(
     entry: &Entry,
     variant: &Variant,
     options: &ProofOptions,
-    search: Duration,
+    search: usize,
 ) -> Result<Proved, InputError> {
     let start = std::time::Instant::now();
     entry.library()?;
@@ -155,8 +158,8 @@ pub fn proved(
     let is_elsewhere = network.is_some_and(|network| network != Network::RC);
     let early = if is_unsound(expected) || is_elsewhere { SOON } else { AT_ONCE };
     let found = refutation(entry, variant, &smallest, search.min(early))?;
-    // The solvers get a refuted claim too, with less time, because their answers name the obligations that fail.
-    let limit = if found.is_some() { options.limit.min(BRIEF) } else { options.limit };
+    // The solvers get a refuted claim too, with fewer steps, because their answers name the obligations that fail.
+    let limit = if found.is_some() { options.limit.at_most(BRIEF) } else { options.limit };
     let proof = prove(&source, &ProofOptions { limit, ..options.clone() });
     let refutation = match found {
         None if !proof.is_proved() => {
@@ -188,22 +191,26 @@ fn small(variant: &Variant) -> [Bound; 2] {
     [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() })
 }
 
-/// Searches within bounds for a client with an execution that the judge accepts and that has no g. If time is left, it
-/// returns a client with a wrong outcome instead.
+/// Searches `search` clients of each of these bounds, up to a group of clients more, for one with an execution that the judge
+/// accepts and that has no g. Returns a client with a wrong outcome instead, if one is found soon. The limits are counts.
 fn refutation(
     entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],
-    search: Duration,
+    search: usize,
 ) -> Result<Option<Checked>, InputError> {
-    let deadline = Deadline::after(Some(search.as_secs()));
     for bound in bounds {
-        let asked = |ask| {
-            let options = crate::check::CheckOptions { deadline, ask, ..crate::check::CheckOptions::default() };
+        let asked = |ask, stops: &(dyn Fn() -> bool + Sync), progress: &(dyn Fn(usize, usize) + Sync)| {
+            let options = CheckOptions { ask, stops, progress, ..CheckOptions::default() };
             check(entry, variant, bound, &options).map(|checked| Some(checked).filter(is_refuted))
         };
-        if let Some(found) = asked(CheckQuestion::Local)? {
-            return Ok(Some(asked(CheckQuestion::Soundness)?.unwrap_or(found)));
+        let clients = AtomicUsize::new(0);
+        let stops = || clients.load(Ordering::Relaxed) >= search;
+        let count = |done, _| clients.store(done, Ordering::Relaxed);
+        if let Some(found) = asked(CheckQuestion::Local, &stops, &count)? {
+            let times = AtomicUsize::new(0);
+            let stops = || times.fetch_add(1, Ordering::Relaxed) >= OUTCOMES;
+            return Ok(Some(asked(CheckQuestion::Soundness, &stops, &|_, _| {})?.unwrap_or(found)));
         }
     }
     Ok(None)
@@ -410,8 +417,8 @@ mod tests {
         let all = catalogue();
         let entry = named(&all, "sv").unwrap();
         let variant = entry.variant("fence-of-puts").unwrap();
-        let options = ProofOptions { solvers: Vec::new(), limit: BRIEF, executions: BRIEF, keep: false };
-        let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
+        let options = ProofOptions { solvers: Vec::new(), limit: Limit::of(BRIEF), executions: 1000, keep: false };
+        let refuted = proved(entry, variant, &options, 2_000).unwrap();
         assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));
         let mut row = refuted.proof.rows[0].clone();
         row.closed = Some(Closed::Definition);
@@ -420,7 +427,7 @@ mod tests {
         let sound = Proved { proof: proof.clone(), refutation: None, expected: Expected::Sound, ..refuted };
         assert_eq!((sound.word().text(), sound.code()), ("proved", 0));
         assert!(sound.text().contains("proved, for every client"), "{}", sound.text());
-        let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
+        let refuted = proved(entry, variant, &options, 2_000).unwrap();
         let both = Proved { proof, ..refuted };
         assert_eq!((both.word(), both.code()), (ProofVerdict::Contradiction, 2));
         let message = both.contradiction().unwrap().to_string();

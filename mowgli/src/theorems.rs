@@ -7,7 +7,7 @@ use mowgli_prove::error::Error;
 use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Proof, ProofOptions};
 use mowgli_prove::robust::{self, Dropped};
-use mowgli_prove::solve::Query;
+use mowgli_prove::solve::{Limit, Query};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
@@ -66,8 +66,8 @@ pub const THEOREMS: &[NamedTheorem] = &[
     },
 ];
 
-/// The time for one question to a solver if a program already refutes the theorem.
-const BRIEF: Duration = Duration::from_secs(2);
+/// The steps for a question if a program already refutes the theorem.
+const BRIEF: u64 = 2 * Limit::SECOND;
 
 impl NamedTheorem {
     /// Returns the variants: the first is the published theorem; each other one is false.
@@ -80,12 +80,12 @@ impl NamedTheorem {
     }
 
     /// Searches for a program that refutes a variant.
-    fn refuted(&self, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<RefutingProgram> {
+    fn refuted(&self, variant: &str, limit: usize) -> Option<RefutingProgram> {
         match self.claim {
             TheoremClaim::Robust(cpu) => {
-                search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), expired)
+                search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), limit)
             }
-            TheoremClaim::WaitsToPolls => search::not_included(polls::compiler(variant)?, expired),
+            TheoremClaim::WaitsToPolls => search::not_included(polls::compiler(variant)?, limit),
         }
     }
 
@@ -101,15 +101,14 @@ impl NamedTheorem {
         })
     }
 
-    /// Searches for a program that refutes the theorem, and asks the solvers.
+    /// Searches so many programs of each size for one that refutes the theorem, and asks the solvers.
     ///
     /// # Errors
     /// If first-order logic cannot express a part of the model, or an execution contradicts the theory.
-    pub fn reported(&self, variant: &str, options: &ProofOptions, search: Duration) -> Result<TheoremResult, Failure> {
+    pub fn reported(&self, variant: &str, options: &ProofOptions, search: usize) -> Result<TheoremResult, Failure> {
         let start = Instant::now();
-        let expired = || start.elapsed() >= search;
-        let refutation = self.refuted(variant, &expired);
-        let limit = if refutation.is_some() { options.limit.min(BRIEF) } else { options.limit };
+        let refutation = self.refuted(variant, search);
+        let limit = if refutation.is_some() { options.limit.at_most(BRIEF) } else { options.limit };
         let proof = self.proved(variant, &ProofOptions { limit, ..options.clone() })?;
         let variant = variant.to_owned();
         Ok(TheoremResult { name: self.name, about: self.about, variant, proof, refutation, time: start.elapsed() })

@@ -41,6 +41,12 @@ impl Pieces {
         self.statements(rng, length, Around { data: data.to_vec(), element: None, in_loop: false, depth: 3 })
     }
 
+    /// Returns a condition on these data, or on the thread.
+    #[allow(dead_code, reason = "not every program of tests needs one")]
+    pub fn condition_on(&self, rng: &mut Rng, data: &[Expr]) -> Expr {
+        self.condition(rng, &Around { data: data.to_vec(), element: None, in_loop: false, depth: 0 })
+    }
+
     fn datum(&self, rng: &mut Rng, around: &Around) -> Expr {
         let literal = Expr::from(*rng.choice(&self.literals).expect("there are literals"));
         match rng.choice(&around.data) {

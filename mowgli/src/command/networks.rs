@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
@@ -11,7 +10,8 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
-use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
+use mowgli_prove::solve::{Limit, SolverProgram};
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
@@ -165,8 +165,8 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
         return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
-    let limit = Duration::from_secs(args.timeout);
-    let prover = |solvers| mowgli_prove::prove::ProofOptions { solvers, limit, executions: limit, keep: false };
+    let limit = Limit::of(args.timeout.saturating_mul(Limit::SECOND));
+    let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, keep: false };
     let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
     let part = log.map(|log| log.part("libraries".to_owned()));
     let ask = TableRequest {

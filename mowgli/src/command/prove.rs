@@ -12,8 +12,8 @@ use itertools::Itertools;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::certificate::Certifier;
-use mowgli_prove::prove::ProofOptions;
-use mowgli_prove::solve::{Query, SolverProgram};
+use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
+use mowgli_prove::solve::{Limit, Query, SolverProgram};
 use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
@@ -45,11 +45,14 @@ pub(super) struct ProveArgs {
     /// The solver; with both, both must show each obligation.
     #[arg(long, value_enum, default_value_t = SolverArg::Z3)]
     solver: SolverArg,
-    /// Seconds for one question to a solver.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = at_least_one)]
+    /// Million steps of the solver for each part of an obligation; Z3 takes some five million a second.
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = at_least_one)]
+    steps: u64,
+    /// Seconds after which a question to a solver is cancelled, whatever it has spent; the answer says so.
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = at_least_one)]
     timeout: u64,
-    /// Seconds for the search for a counterexample where there is no proof.
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = at_least_one)]
+    /// Clients to search for a counterexample where there is no proof.
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = at_least_one)]
     search: u64,
     /// One JSON object a line and library.
     #[arg(long)]
@@ -112,8 +115,11 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
     }
     let options = ProofOptions {
         solvers: solvers(args.solver.programs())?,
-        limit: Duration::from_secs(args.timeout),
-        executions: Duration::from_secs(EXECUTIONS),
+        limit: Limit {
+            steps: args.steps.saturating_mul(1_000_000).min(u32::MAX.into()),
+            cancel: Duration::from_secs(args.timeout),
+        },
+        executions: EXECUTIONS,
         keep: args.emit.is_some() || args.certificates.is_some(),
     };
     for folder in args.emit.iter().chain(&args.certificates) {
@@ -121,12 +127,12 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
     }
     let certifier = match &args.certificates {
         None => None,
-        Some(_) => Some(Certifier::find(options.limit).map_err(|why| {
+        Some(_) => Some(Certifier::find(options.limit.cancel).map_err(|why| {
             InputError::new(Code::Tool, why).help("install a newer cvc5, or leave out --certificates")
         })?),
     };
     let mut certified = Vec::new();
-    let search = Duration::from_secs(args.search);
+    let search = usize::try_from(args.search).unwrap_or(usize::MAX);
     let of_library = |(entry, variant): &(&Entry, &Variant)| Ok(proved(entry, variant, &options, search)?);
     let questions = chosen
         .iter()
@@ -210,9 +216,6 @@ fn in_order(questions: &[ProofQuestion<'_>], mut visit: impl FnMut(Result<Printe
         }
     });
 }
-
-/// The seconds for the search for executions in which the axioms hold.
-const EXECUTIONS: u64 = 30;
 
 fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Entry, &'a Variant)>, InputError> {
     let usual: Vec<&str> = catalogue.usual().collect();

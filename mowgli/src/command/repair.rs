@@ -1,7 +1,6 @@
 //! The `repair` command.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use mowgli_core::problem::Limits;
@@ -109,7 +108,8 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     let options =
         CheckOptions { deadline, progress: &progress, entries: catalogue.entries(), ..CheckOptions::default() };
     let solvers: Vec<SolverProgram> = [SolverProgram::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
-    let (limit, executions) = (Duration::from_secs(10), Duration::from_secs(30));
+    let limit = mowgli_prove::solve::Limit::of(10 * mowgli_prove::solve::Limit::SECOND);
+    let executions = mowgli_prove::prove::EXECUTIONS;
     let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
     let ask = bodies::BodyRepairRequest {
         costs,

@@ -500,7 +500,7 @@ fn reported(
     };
     let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
         let variant = search.changed(&BodyChange::Units(set));
-        let found = proved(search.entry, &variant, options, Duration::ZERO)?;
+        let found = proved(search.entry, &variant, options, 0)?;
         found.contradiction().map_or_else(|| Ok(found.word().text()), |bug| Err(Failure::Bug(bug)))
     });
     Ok(BodyRepair {
@@ -655,8 +655,9 @@ mod tests {
         let careful = published.implementation.clone().replace(fence);
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
         let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
-        let limit = Duration::from_secs(20);
-        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions: limit, keep: false };
+        let limit = mowgli_prove::solve::Limit::of(20 * mowgli_prove::solve::Limit::SECOND);
+        let executions = mowgli_prove::prove::EXECUTIONS;
+        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
         let (costs, options) = (Costs::default(), CheckOptions::default());
         let ask = BodyRepairRequest {
             costs: &costs,

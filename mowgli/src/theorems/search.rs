@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
@@ -46,28 +46,26 @@ fn each(
     libraries: &Libraries,
     world: &World,
     programs: &[Prog],
-    expired: &dyn Fn() -> bool,
     visit: &mut dyn FnMut(Vec<Val>, Execution),
 ) {
-    let limits = Limits { expired, ..Limits::default() };
-    let problem = Problem { limits, ..Problem::of(libraries, world, programs) };
+    let problem = Problem::of(libraries, world, programs);
     let _ = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
             visit(outcome(libraries, world, &execution), execution);
-            if expired() { Flow::Stop } else { Flow::Continue }
+            Flow::Continue
         })
     });
 }
 
-/// Returns the first refutation among programs of up to four calls, the smallest first.
+/// Returns the first refutation among the first `limit` programs of each size up to four calls, the smallest first.
 fn smallest(
     subject: &(dyn Subject + Sync),
-    expired: &(dyn Fn() -> bool + Sync),
+    limit: usize,
     find: impl Fn(&World, &Client) -> Option<RefutingProgram> + Sync,
 ) -> Option<RefutingProgram> {
     (1..=4).find_map(|calls| {
-        let all = of_size(subject, &bounds(), calls, expired).ok()?;
-        all.par_iter().find_map_first(|(world, client)| if expired() { None } else { find(world, client) })
+        let all = of_size(subject, &bounds(), calls, &|| false).ok()?;
+        all.par_iter().take(limit).find_map_first(|(world, client)| find(world, client))
     })
 }
 
@@ -77,23 +75,23 @@ pub(super) fn not_robust(
     cpu: Cpu,
     libraries: &Libraries,
     dropped: Dropped,
-    expired: &(dyn Fn() -> bool + Sync),
+    limit: usize,
 ) -> Option<RefutingProgram> {
     let meets = |world: &World, client: &Client| {
         // The program must violate each dropped condition, because otherwise the theorem covers it.
         let program = PreExecution::new(world, &client.threads);
         program.is_some_and(|p| p.races().is_empty() != dropped.ldrf && p.unfenced(cpu).is_empty() != dropped.fenced)
     };
-    smallest(&tso::PollClients { rmw: false }, expired, |world, client| {
-        if meets(world, client) { weak(cpu, libraries, world, client, expired) } else { None }
+    smallest(&tso::PollClients { rmw: false }, limit, |world, client| {
+        if meets(world, client) { weak(cpu, libraries, world, client) } else { None }
     })
 }
 
 /// Searches for a program with an outcome that it has only if this compiler replaces its waits by polls.
-pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync)) -> Option<RefutingProgram> {
+pub(super) fn not_included(by: WaitByPolls, limit: usize) -> Option<RefutingProgram> {
     let (waits, polls) = (wait::switched(Switches::OFF), tso::switched(Switches::OFF));
-    smallest(&*subject(Model::RDMA_WAIT, false), expired, |world, client| {
-        if waits_for_something(client) { beyond(by, (&waits, &polls), world, client, expired) } else { None }
+    smallest(&*subject(Model::RDMA_WAIT, false), limit, |world, client| {
+        if waits_for_something(client) { beyond(by, (&waits, &polls), world, client) } else { None }
     })
 }
 
@@ -111,19 +109,18 @@ fn beyond(
     (waits, polls): (&Libraries, &Libraries),
     world: &World,
     client: &Client,
-    expired: &dyn Fn() -> bool,
 ) -> Option<RefutingProgram> {
     let written = programs(client);
     let mut with_waits: BTreeSet<Vec<Val>> = BTreeSet::new();
-    each(waits, world, &written, expired, &mut |shown, _| _ = with_waits.insert(shown));
+    each(waits, world, &written, &mut |shown, _| _ = with_waits.insert(shown));
     let (compiled_world, compiled) = with_waits_compiled(by, world.clone(), &written);
     let mut new: Option<Vec<Val>> = None;
-    each(polls, &compiled_world, &compiled, expired, &mut |shown, execution| {
+    each(polls, &compiled_world, &compiled, &mut |shown, execution| {
         if new.is_none() && !with_waits.contains(&shown) && judge(polls, &execution).is_ok() {
             new = Some(shown);
         }
     });
-    let shown = new.filter(|_| !expired())?;
+    let shown = new?;
     let why = format!("Compiled to polls it can end with {}, as it cannot with waits.\n", said(world, &shown));
     Some(RefutingProgram { litmus: print::program(Model::RDMA_WAIT, "not-included", None, world, client), why })
 }
@@ -133,11 +130,10 @@ fn weak(
     libraries: &Libraries,
     world: &World,
     client: &Client,
-    expired: &dyn Fn() -> bool,
 ) -> Option<RefutingProgram> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
     let mut others: Vec<(Vec<Val>, Execution)> = Vec::new();
-    each(libraries, world, &programs(client), expired, &mut |shown, execution| match sc_cycle(libraries, &execution) {
+    each(libraries, world, &programs(client), &mut |shown, execution| match sc_cycle(libraries, &execution) {
         None => _ = taken_in_turns.insert(shown),
         Some(_) => others.push((shown, execution)),
     });
@@ -145,9 +141,6 @@ fn weak(
         !taken_in_turns.contains(shown) && judge(libraries, execution).is_ok()
     };
     let (shown, execution) = others.iter().find(is_new)?;
-    if expired() {
-        return None;
-    }
     let model = if cpu == Cpu::Sc { Model::RdmaSc } else { Model::RDMA_TSO };
     let cycle = sc_cycle(libraries, execution)?;
     let edge = |(a, name, b): &(usize, &str, usize)| {
@@ -185,7 +178,7 @@ mod tests {
     #[test]
     fn variants_are_refuted_by_programs_and_theorems_are_not() {
         for cpu in [Cpu::Sc, Cpu::Tso] {
-            let found = |variant: &str| not_robust(cpu, &libraries(cpu, variant), Dropped::of(variant), &|| false);
+            let found = |variant: &str| not_robust(cpu, &libraries(cpu, variant), Dropped::of(variant), usize::MAX);
             for variant in ["racy", "unfenced", "poll-before-write"] {
                 let RefutingProgram { litmus, why } = found(variant).expect("a program");
                 assert!(litmus.contains("P1@1") && why.contains("sc has the cycle"), "{variant}: {litmus}{why}");
@@ -197,7 +190,7 @@ mod tests {
     #[test]
     fn compilers_that_are_broken_are_refuted_by_programs() {
         for (variant, by) in &COMPILERS[1..] {
-            let RefutingProgram { litmus, why } = not_included(*by, &|| false).expect("a program");
+            let RefutingProgram { litmus, why } = not_included(*by, usize::MAX).expect("a program");
             assert!(litmus.contains("wait(d)") && why.contains("as it cannot with waits"), "{variant}: {litmus}{why}");
             let puts = *variant == "puts-not-added";
             assert!(litmus.contains(if puts { "put(" } else { "get(" }), "{variant}: {litmus}");

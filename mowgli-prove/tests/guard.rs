@@ -1,0 +1,477 @@
+//! Random changes to proved libraries: no case is both proved and refuted.
+//!
+//! A case changes a body (calls, guards and loops at a random place), the specification (an edge more, an edge reversed,
+//! one more demand, or less of these), or a lemma. A proof counts as refuted if `check` finds an execution without g, or if an
+//! execution contradicts the theory, of which shown lemmas are a part.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fastrand::Rng;
+use libtest_mimic::Trial;
+use mowgli_check::check::{CheckOptions, CheckQuestion, check};
+use mowgli_core::body::{Bodies, Body, Stmt, bodies};
+use mowgli_core::edit::Edits;
+use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, all_nodes, here, me, members};
+use mowgli_core::ids::{Name, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::lemma::{Lemma, call, value};
+use mowgli_core::method::ArgumentKind;
+use mowgli_core::parts::Parts;
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_judge::algebra::{Demand, Rel, Spec, id, po, reads, same_thread, writes};
+use mowgli_libraries::bal::{Bal, BalOverSv, Method as Barrier};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_libraries::lock::Method as Lock;
+use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
+use mowgli_libraries::wlock::WlockOverSv;
+use mowgli_prove::error::Error;
+use mowgli_prove::prove::{Proof, ProofOptions, prove};
+use mowgli_prove::solve::{Limit, SolverProgram};
+use mowgli_rdma::wait::Method as Wait;
+
+use crate::common::source;
+use crate::needs::{Layer, Need, trial};
+
+#[path = "common/random.rs"]
+mod random;
+use random::{Operation, Pieces, operation};
+
+/// Lists the tests.
+pub fn trials() -> Vec<Trial> {
+    let missing = || (!SolverProgram::Z3.is_there()).then(|| "z3 is not on the path".to_owned());
+    let need = Need { tool: "z3", in_ci: true, missing };
+    let few = || _ = compared(&["sv"], 40, 8, 8);
+    let many = || _ = compared(&["sv", "bal", "wlock", "sc-rmw"], 2000, 200, 200);
+    vec![
+        trial("what_was_proved_wrongly_is_not_proved", Layer::Quick, need.clone(), given_cases_of_sv),
+        trial("what_was_proved_wrongly_of_locks_and_barriers_is_not", Layer::Long, need.clone(), given_cases_of_waits),
+        trial("no_random_case_is_proved_and_refuted", Layer::Quick, need.clone(), few),
+        trial("none_of_many_random_cases_is_proved_and_refuted", Layer::Long, need, many),
+    ]
+}
+
+/// A changed library.
+struct Case {
+    entry: Entry,
+    implementation: Arc<dyn Implementation>,
+    words: String,
+}
+
+/// Returns a library of the catalogue with its published implementation.
+fn published(library: &str) -> Case {
+    let entry = catalogue().into_iter().find(|entry| entry.name == library).expect("a library of the catalogue");
+    let implementation = entry.variants[0].implementation.clone();
+    Case { entry, implementation, words: library.to_owned() }
+}
+
+impl Case {
+    fn with(self, implementation: impl Implementation + 'static, words: &str) -> Self {
+        Self { implementation: Arc::new(implementation), words: format!("{}, {words}", self.words), ..self }
+    }
+
+    fn respecified(mut self, words: &str, change: impl FnOnce(&mut Spec)) -> Self {
+        let name = Name::literal(self.entry.name);
+        self.entry.specification = self.entry.specification.respecified(name, change);
+        Self { words: format!("{}, {words}", self.words), ..self }
+    }
+
+    fn proof(&self) -> Proof {
+        let limit = Limit::of(Limit::SECOND);
+        let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: 100_000, keep: false };
+        prove(&source(&self.entry, self.implementation.clone()), &options)
+    }
+
+    /// True if some client within a small bound has an execution without g.
+    fn is_refuted(&self) -> bool {
+        let bounds = match self.entry.name {
+            "sv" => vec![(2, 2, 2), (1, 2, 3), (2, 1, 2)],
+            "bal" => vec![(2, 2, 2), (1, 1, 3)],
+            "wlock" => vec![(2, 2, 2)],
+            _ => vec![(2, 2, 1), (1, 2, 2), (2, 1, 2)],
+        };
+        bounds.into_iter().any(|(threads, nodes, calls)| {
+            let bound = Bound { threads, nodes, calls, values: vec![1, 2], ..Bound::default() };
+            let variant = Variant {
+                implementation: self.implementation.clone(),
+                bounds: vec![bound.clone()],
+                ..self.entry.variants[0].clone()
+            };
+            let times = AtomicUsize::new(0);
+            let stops = || times.fetch_add(1, Ordering::Relaxed) > 200_000;
+            let options = CheckOptions { ask: CheckQuestion::Local, ends: false, stops: &stops, ..CheckOptions::default() };
+            let found = check(&self.entry, &variant, &bound, &options);
+            found.is_ok_and(|checked| {
+                checked.report.violation.is_some() || matches!(checked.report.verdict, Verdict::Unsound(_))
+            })
+        })
+    }
+}
+
+/// Counts the cases that are proved, and those that are refuted. None is both.
+fn compared(libraries: &[&str], cases: usize, least_proved: usize, least_refuted: usize) -> [usize; 2] {
+    let seed = std::env::var("MOWGLI_GUARD").ok().and_then(|seed| seed.parse().ok()).unwrap_or(70);
+    let mut found = [0, 0];
+    for number in 0..cases {
+        let mut rng = Rng::with_seed(seed * 1_000_003 + number as u64);
+        let case = random_case(&mut rng, libraries[number % libraries.len()]);
+        let proof = case.proof();
+        let contradicted = proof.errors.iter().find(|error| matches!(error, Error::Contradicted(_)));
+        assert!(contradicted.is_none(), "case {number}: {}: {contradicted:?}", case.words);
+        let (is_proved, is_refuted) = (proof.is_proved(), case.is_refuted());
+        assert!(!is_proved || !is_refuted, "case {number} is proved and refuted: {}", case.words);
+        found[0] += usize::from(is_proved);
+        found[1] += usize::from(is_refuted);
+        if number % 50 == 49 {
+            println!("{} cases: {} proved, {} refuted", number + 1, found[0], found[1]);
+        }
+    }
+    assert!(found[0] >= least_proved && found[1] >= least_refuted, "{found:?}");
+    found
+}
+
+fn random_case(rng: &mut Rng, library: &str) -> Case {
+    let mut case = published(library);
+    let of_lemmas = if case.implementation.lemmas().is_empty() { 0 } else { 2 };
+    for _ in 0..rng.usize(1..3) {
+        case = match rng.u8(..8 + of_lemmas) {
+            0..=3 => with_random_body(rng, case),
+            4..=7 => with_random_specification(rng, case),
+            _ => with_random_lemma(rng, case),
+        };
+    }
+    case
+}
+
+/// Returns a random relation without hb.
+fn relation(rng: &mut Rng, spec: &Spec, depth: usize) -> Rel {
+    let sub = |rng: &mut Rng| relation(rng, spec, depth - 1);
+    match if depth == 0 { rng.u8(..6) } else { rng.u8(..14) } {
+        0 => po(),
+        1 => if rng.bool() { same_thread() } else { id() },
+        2 => if rng.bool() { reads().on() } else { writes().on() },
+        3 | 4 => {
+            let choices: Vec<Rel> = spec.choices.iter().filter_map(|(name, _)| spec.chosen(name)).collect();
+            rng.choice(&choices).cloned().unwrap_or_else(po)
+        }
+        5 => rng.choice(&spec.so).map_or_else(po, |(_, rel)| rel.clone()),
+        6..=9 => sub(rng).then(&sub(rng)),
+        10 => sub(rng) | sub(rng),
+        11 => sub(rng) & sub(rng),
+        12 => sub(rng) - sub(rng),
+        _ => sub(rng).inv(),
+    }
+}
+
+fn with_random_specification(rng: &mut Rng, case: Case) -> Case {
+    let kind = rng.u8(..8);
+    let depth = rng.usize(1..4);
+    let words = ["a demand", "a demand", "an edge more", "an edge reversed", "an edge less", "a weaker demand", "a weaker edge", "no path back"];
+    case.respecified(words[usize::from(kind)], |spec| {
+        let rel = relation(rng, spec, depth);
+        let part = rng.usize(..spec.so.len().max(1));
+        match kind {
+            0 => spec.empty("added", &rel),
+            1 => spec.irreflexive("added", &rel),
+            2 => spec.so.push(("added", rel)),
+            3 => spec.so.iter_mut().skip(part).take(1).for_each(|(_, so)| *so = so.inv()),
+            4 => _ = (part < spec.so.len()).then(|| spec.so.remove(part)),
+            5 => spec.demands.iter_mut().for_each(|(_, _, demand)| *demand = demand.clone() & rel.clone()),
+            6 => spec.so.iter_mut().skip(part).take(1).for_each(|(_, so)| *so = so.clone() & rel.clone()),
+            _ => {
+                let so = spec.so.get(part).map_or_else(po, |(_, so)| so.clone());
+                spec.demands.push(("added", Demand::Irreflexive, so.then(&rel)));
+            }
+        }
+    })
+}
+
+/// The calls that a random body of a library makes. `x` is the object of the call.
+fn pieces(library: &str, x: Expr) -> Pieces {
+    let own = move |role: &'static str| x.part(role, [me()]);
+    let copy = move |n: Option<Expr>| x.part("copy", [n.unwrap_or(here())]);
+    let others = || all_nodes().without(here());
+    let (reads, effects, mut sets): (Vec<Operation>, Vec<Operation>, Vec<Expr>) = match library {
+        "sv" => (
+            vec![operation(move |_, _| Wait::read(copy(None)))],
+            vec![
+                operation(move |v, _| Wait::write(copy(None), v)),
+                operation(move |_, n| Wait::put(copy(n), copy(None), Val::NoWid)),
+                operation(|_, _| Wait::mfence()),
+            ],
+            Vec::new(),
+        ),
+        "bal" => (
+            vec![operation(move |_, _| Sv::read(own("count")))],
+            vec![
+                operation(move |v, _| Sv::write(own("count"), v)),
+                operation(move |_, _| Sv::bcast(own("count"), Val::NoWid, others())),
+                operation(|_, _| Sv::gf(all_nodes())),
+            ],
+            vec![members(x)],
+        ),
+        "wlock" => (
+            vec![operation(move |_, _| Sv::read(own("passed"))), operation(move |_, _| Wait::read(own("ticket")))],
+            vec![
+                operation(move |v, _| Sv::write(own("passed"), v)),
+                operation(move |_, _| Sv::bcast(own("passed"), Val::NoWid, others())),
+                operation(move |v, _| Wait::write(own("ticket"), v)),
+                operation(|_, _| Sv::gf(all_nodes())),
+            ],
+            Vec::new(),
+        ),
+        _ => (
+            vec![operation(move |_, _| Wait::read(own("got"))), operation(move |_, _| Wait::read(own("put")))],
+            vec![
+                operation(move |v, _| Wait::write(own("put"), v)),
+                operation(move |v, _| Wait::write(own("got"), v)),
+                operation(|_, _| Wait::mfence()),
+            ],
+            Vec::new(),
+        ),
+    };
+    sets.extend([all_nodes(), others()]);
+    Pieces { reads, effects, sets, literals: vec![0, 1, 2, 3] }
+}
+
+/// Changes a random method: random statements before or after a call or at the end, or in its place in some case.
+fn with_random_body(rng: &mut Rng, case: Case) -> Case {
+    let methods = case.entry.library().expect("a library").methods();
+    let with_object = methods.iter().filter(|m| m.takes.iter().any(|(_, kind)| *kind == ArgumentKind::Object));
+    let method = *rng.choice(&with_object.collect::<Vec<_>>()).expect("a method has an object");
+    let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
+    let data: Vec<usize> = (0..names.len()).filter(|i| method.takes[*i].1 == ArgumentKind::Value).collect();
+    let object = method.takes.iter().position(|(_, kind)| *kind == ArgumentKind::Object).expect("it was chosen so");
+    let library = case.entry.name;
+    let implementation = case.implementation.clone();
+    let bodies = Bodies::default().with(methods, method.name, &names, |args| {
+        let body = implementation.inlined(&Body::call(Name::new(library), method.name, args.iter().copied()));
+        let pieces = pieces(library, args[object]);
+        let data: Vec<Expr> = data.iter().map(|i| args[*i]).collect();
+        let calls = body.calls().len();
+        let (mut at, kind) = (rng.usize(..=calls), rng.u8(..5));
+        let added = pieces.body(rng, &data);
+        let condition = pieces.condition_on(rng, &data);
+        match kind {
+            _ if at == calls => body.bind("result", |result| added.then(result.into())),
+            0 | 1 => changed(&body, &mut at, &mut |call| added.clone().then(call)),
+            2 => changed(&body, &mut at, &mut |call| call.bind("result", |result| added.clone().then(result.into()))),
+            3 => changed(&body, &mut at, &mut |call| Body::branch(condition, added.clone(), call)),
+            _ => changed(&body, &mut at, &mut |call| Body::branch(condition, call, added.clone())),
+        }
+    });
+    let words = format!("{}:\n{}\n", method.name, bodies.get(method.name).expect("it was made"));
+    let changed = case.implementation.clone().with("random", &bodies);
+    case.with(changed, &words)
+}
+
+/// Changes the call of a body that has this number of calls before it.
+fn changed(body: &Body, before: &mut usize, change: &mut dyn FnMut(Body) -> Body) -> Body {
+    match body.stmt() {
+        Stmt::Call(_) => {
+            *before = before.wrapping_sub(1);
+            if *before == usize::MAX { change(body.clone()) } else { body.clone() }
+        }
+        Stmt::Let(var, first, rest) => {
+            let first = changed(first, before, change);
+            Stmt::Let(*var, first, changed(rest, before, change)).into()
+        }
+        Stmt::If(condition, yes, no) => {
+            let yes = changed(yes, before, change);
+            Stmt::If(*condition, yes, changed(no, before, change)).into()
+        }
+        Stmt::Loop(round) => changed(round, before, change).repeat(),
+        Stmt::For(x, set, round) => Stmt::For(*x, *set, changed(round, before, change)).into(),
+        Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, changed(round, before, change)).into(),
+        Stmt::Value(_) | Stmt::Break(_) => body.clone(),
+    }
+}
+
+/// An implementation with other lemmas.
+struct Stating {
+    of: Arc<dyn Implementation>,
+    lemmas: Vec<Lemma>,
+}
+
+impl Implementation for Stating {
+    fn target(&self) -> Name {
+        self.of.target()
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        self.of.parts()
+    }
+
+    fn declare(&self, world: &mut World) {
+        self.of.declare(world);
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        self.of.bodies()
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        self.of.body(world, thread, call)
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        self.lemmas.clone()
+    }
+}
+
+/// Drops or negates a random part of a lemma, or states less than all lemmas.
+fn with_random_lemma(rng: &mut Rng, case: Case) -> Case {
+    let mut lemmas = case.implementation.lemmas();
+    let of = rng.usize(..lemmas.len());
+    let kind = rng.u8(..4);
+    let lemma = &mut lemmas[of];
+    let words = format!("lemma {:?} changed in way {kind}", lemma.words);
+    let given = rng.usize(..lemma.given.len().max(1));
+    match kind {
+        0 if !lemma.given.is_empty() => _ = lemma.given.remove(given),
+        1 if !lemma.given.is_empty() => lemma.given[given] = lemma.given[given].clone().negated(),
+        2 => lemma.then.iter_mut().for_each(|then| *then = then.clone().negated()),
+        _ => _ = lemmas.remove(of),
+    }
+    let of = case.implementation.clone();
+    case.with(Stating { of, lemmas }, &words)
+}
+
+/// Asserts that a case is not proved.
+fn is_not_proved(case: &Case) {
+    let proof = case.proof();
+    assert!(!proof.is_proved(), "{} is proved", case.words);
+}
+
+/// False proofs about shared variables.
+fn given_cases_of_sv() {
+    let three = |case: Case| {
+        case.respecified("no three reads in a row", |spec| {
+            let o = spec.chosen("rf").unwrap() - same_thread();
+            spec.empty("three", &o.then(&po()).then(&o).then(&po()).then(&o));
+        })
+    };
+    is_not_proved(&three(published("sv")));
+    let copy = |x: Expr| x.part("copy", [here()]);
+    let never_elsewhere = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            if (w == 12345) { for n in (all_nodes().without(here())) { loop { Wait::read(x.part("copy", [n])) } } 0 } else { w }
+        }
+    };
+    let loop_elsewhere = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            if (w == 12345) { for _n in (all_nodes().without(here())) { loop {} } 0 } else { w }
+        }
+    };
+    // The set is empty on one node, where two facts about a read of the round cannot contradict each other.
+    let facts_of_none = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            for _n in (all_nodes().without(here())) {
+                let s = Wait::read(copy(x));
+                if (s.is_not(w)) { loop {} }
+                if (s.is_not(7)) { loop {} }
+            }
+            7
+        }
+    };
+    let inner_effect = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            if (v == 12345) {
+                loop { loop { Wait::write(copy(x), 0); let s = Wait::read(copy(x)); if (s == 0) { break } } break }
+            }
+        }
+    };
+    let second_loop = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            if (v == 12345) {
+                loop { Wait::write(copy(x), 0); let s = Wait::read(copy(x)); if (s == 0) { break } }
+                loop { if (v == 12345) { break } }
+            }
+        }
+    };
+    for (words, bodies) in [
+        ("reads that never end elsewhere", never_elsewhere),
+        ("a loop elsewhere", loop_elsewhere),
+        ("facts of an empty set", facts_of_none),
+        ("an effect of an inner loop", inner_effect),
+        ("an effect before a loop without calls", second_loop),
+    ] {
+        is_not_proved(&published("sv").with(SvOverWait.with(words, &bodies), words));
+    }
+}
+
+/// False proofs about loops that wait.
+fn given_cases_of_waits() {
+    let (ticket, passed) = (|x: Expr, t: Expr| x.part("ticket", [t]), |x: Expr, t: Expr| x.part("passed", [t]));
+    let third_enters = bodies! { Lock:
+        Acq { x } => {
+            Wait::rfaa(ticket(x, me()), x.part("dispenser", []), 1, x.wid("d"));
+            Wait::wait(x.wid("d"));
+            let v = Wait::read(ticket(x, me()));
+            if (v == 3) { for _n in (all_nodes().without(here())) { loop {} } } else {
+                loop {
+                    for t in (mowgli_core::expr::all_threads()) {
+                        let passed_on = Sv::read(passed(x, t));
+                        if (passed_on == v) { break }
+                    }
+                }
+            }
+        }
+    };
+    is_not_proved(&published("wlock").with(WlockOverSv.with("ticket 3", &third_enters), "ticket 3 enters at once"));
+    let flag = |x: Expr, t: Expr| x.part("count", [t]);
+    let third_passes = bodies! { Barrier:
+        BAR { x } by members(x) => {
+            Sv::gf(mowgli_core::expr::nodes(members(x)));
+            let v = Sv::read(flag(x, me()));
+            Sv::write(flag(x, me()), v + 1);
+            Sv::bcast(flag(x, me()), Val::NoWid, mowgli_core::expr::nodes(members(x)).without(here()));
+            if (v == 2) { for _n in (all_nodes().without(here())) { loop {} } } else {
+                for t in (members(x)) {
+                    loop { let seen = Sv::read(flag(x, t)); if (seen > v) { break } }
+                }
+            }
+        }
+    };
+    is_not_proved(&published("bal").with(BalOverSv(Bal::Plain).with("round 3", &third_passes), "round 3 does not wait"));
+    // The count is written again by a loop in a loop, so that the lemma about it is false.
+    let written_again = bodies! { Barrier:
+        BAR { x } by members(x) => {
+            Sv::gf(mowgli_core::expr::nodes(members(x)));
+            let v = Sv::read(flag(x, me()));
+            Sv::write(flag(x, me()), v + 1);
+            Sv::bcast(flag(x, me()), Val::NoWid, mowgli_core::expr::nodes(members(x)).without(here()));
+            for t in (members(x)) {
+                loop { let seen = Sv::read(flag(x, t)); if (seen > v) { break } }
+            }
+            if (v == 1) {
+                loop { loop { Sv::write(flag(x, me()), 7); let s = Sv::read(flag(x, me())); if (s == 7) { break } } break }
+            }
+        }
+    };
+    let false_lemma = published("bal").with(BalOverSv(Bal::Plain).with("written again", &written_again), "a false lemma");
+    let counts = call("c");
+    let false_lemma = Case {
+        implementation: Arc::new(Stating {
+            lemmas: [
+                false_lemma.implementation.lemmas(),
+                vec![Lemma::new("a count is a number").about(&[counts]).then(value(counts.read(SV, "Read", 1)).is(mowgli_core::lemma::index(counts)))],
+            ]
+            .concat(),
+            of: false_lemma.implementation.clone(),
+        }),
+        ..false_lemma
+    };
+    is_not_proved(&false_lemma);
+}
