@@ -35,7 +35,7 @@ pub fn recover(
     }
     let mut all = Vec::new();
     for call in calls {
-        let body = implementation.body(world, thread, call);
+        let body = implementation.program(world, thread, call);
         let ended = replay(&body, &Implementations::new(), world, thread, events);
         let Some((length, ret)) = ended.filter(|(length, _)| *length > 0) else { continue };
         let first = ParsedCall { event: Event { thread, call: call.clone(), ret }, length };
@@ -76,7 +76,7 @@ impl AbstractionReplay<'_> {
             Prog::Val(v) => Some((*v, 0)),
             Prog::Break(k, v) => Some((*v, *k)),
             Prog::Call(call) => match self.implementations.get(&call.library) {
-                Some(implementation) => self.run(&implementation.body(self.world, self.thread, call)),
+                Some(implementation) => self.run(&implementation.program(self.world, self.thread, call)),
                 None => {
                     let event = self.events.get(self.made).filter(|e| e.call == **call)?;
                     self.made += 1;

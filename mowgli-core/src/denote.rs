@@ -243,7 +243,7 @@ impl Unfolder<'_> {
 
     fn call<'a>(&self, call: &Call, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
         if let Some(implementation) = self.implementations.get(&call.library) {
-            let body = implementation.body(self.world, state.thread, call);
+            let body = implementation.program(self.world, state.thread, call);
             return self.replaced(call, &body, state, next);
         }
         let Some(library) = self.libraries.get(call.library) else {

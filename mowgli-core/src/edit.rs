@@ -375,7 +375,7 @@ impl Implementation for Edited {
     }
 
     fn declare(&self, world: &mut World) {
-        self.of.declare(world);
+        self.of.add_objects(world);
         if let Some(change) = &self.parts {
             let before = world.objects.clone();
             change(world);
@@ -392,7 +392,7 @@ impl Implementation for Edited {
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         match self.bodies() {
             Some(bodies) => bodies.program(world, thread, call),
-            None => self.of.body(world, thread, call),
+            None => self.of.program(world, thread, call),
         }
     }
 

@@ -26,6 +26,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use itertools::Itertools;
 use mowgli_judge::expr::{Expr, ExprTerm, Surroundings, Var};
 
 use crate::ids::{Loc, Name, Node, Tid};
@@ -211,6 +212,22 @@ impl Parts {
         self.0.iter()
     }
 
+    /// Returns the reason why the terms may say something else than the objects that they declare, if there is one. Two parts may
+    /// have one name, or one may be a part of another one, which belongs to the library of that object.
+    #[must_use]
+    pub fn mistake(&self) -> Option<String> {
+        let overlap = self.0.iter().tuple_combinations().find(|(one, other)| may_be_equal(one.name, other.name));
+        let overlap = overlap.map(|(one, other)| format!("{} and {} may be one object", one.name, other.name));
+        let is_inside = |(one, other): &(&PartTerm, &PartTerm)| {
+            let whole = |e: &Expr| if let ExprTerm::Part(of, ..) = e.term() { Some(*of) } else { None };
+            std::iter::successors(whole(&one.name), whole).any(|name| may_be_equal(name, other.name))
+        };
+        overlap.or_else(|| {
+            let (one, other) = self.0.iter().cartesian_product(&self.0).find(is_inside)?;
+            Some(format!("{} is a part of {}, which belongs to {}", one.name, other.name, other.object.library))
+        })
+    }
+
     /// Returns the object with a name, if it is one of these parts: for `x.seen[me]` the object of `x.seen[t]` with
     /// `me` in place of `t`.
     #[must_use]
@@ -220,6 +237,29 @@ impl Parts {
             is_instance(part.name, name, &mut known).then(|| part.object.replaced(&known))
         })
     }
+}
+
+/// Returns a name level by level, each as the words between its underscores. `None` stands for a number that depends on
+/// variables.
+fn levels(name: Expr) -> Vec<Vec<Option<String>>> {
+    let ExprTerm::Part(of, role, indices) = name.term() else { return Vec::new() };
+    let words = role.split('_').map(|word| Some(word.to_owned()));
+    let number = |e: &Expr| if let ExprTerm::Val(v) = e.term() { Some(v.to_string()) } else { None };
+    let mut all = levels(*of);
+    all.push(words.chain(indices.iter().map(number)).collect());
+    all
+}
+
+/// True if two names of parts are equal for some objects and some values of their variables.
+fn may_be_equal(one: Expr, other: Expr) -> bool {
+    let is_number = |word: &Option<String>| word.as_ref().is_none_or(|word| word.ends_with(|c: char| c.is_ascii_digit()));
+    let may_be = |(one, other): (&Option<String>, &Option<String>)| match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => is_number(one) && is_number(other),
+    };
+    let (one, other) = (levels(one), levels(other));
+    let are_equal = |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(may_be);
+    !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(are_equal)
 }
 
 /// True if `name` is `pattern` with other expressions for the variables and the object of the pattern. Finds them.

@@ -448,7 +448,7 @@ impl<'n> Threads<'_, 'n> {
             return Err(Frontier::Never(Box::new(call)));
         }
         if let Some(implementation) = self.implementations.get(&call.library) {
-            let body = implementation.body(self.world, thread, &call);
+            let body = implementation.program(self.world, thread, &call);
             let index = run.trace.calls.len();
             let event = Event { thread, call, ret: Val::Unit };
             run.trace.calls.push(ReplacedCall { event, parent: control.group });

@@ -103,7 +103,7 @@ fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -
         calls.iter().try_for_each(|(library, method, args)| {
             let call = Call::new(Name::literal(library), method, args);
             let implementation = &stack.implementations[&call.library];
-            thread.run(&implementation.body(&stack.world, thread.id(), &call)).map(|_| ())
+            thread.run(&implementation.program(&stack.world, thread.id(), &call)).map(|_| ())
         })
     })
 }

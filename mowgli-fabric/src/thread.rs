@@ -435,7 +435,7 @@ impl<'a> Thread<'a> {
         let world = &self.stack.world;
         let body = match implementation.bodies() {
             Some(bodies) => bodies.shared_program(world, self.id, call),
-            None => implementation.body(world, self.id, call),
+            None => implementation.program(world, self.id, call),
         };
         let body = Arc::new(body);
         self.bodies.keep(call, &body);

@@ -569,7 +569,8 @@ impl<R: Reshaping> Hints for Reshaped<R> {
 
 /// True if all members of an object have made the same number of calls about it. The object is the first argument of a
 /// call.
-fn is_in_rounds(world: &World, events: &[&Event]) -> bool {
+#[must_use]
+pub fn is_in_rounds(world: &World, events: &[&Event]) -> bool {
     let mut counts: BTreeMap<(Loc, Tid), usize> = BTreeMap::new();
     for e in events {
         *counts.entry((e.call.loc(0), e.thread)).or_default() += 1;

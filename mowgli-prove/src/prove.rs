@@ -15,7 +15,7 @@ use mowgli_core::flow::Runs;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::judge::Reading;
-use mowgli_core::library::Libraries;
+use mowgli_core::library::{Libraries, is_in_rounds};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::{Skeleton, skeletons};
@@ -88,6 +88,9 @@ pub struct ObligationResult {
     pub answers: Vec<(SolverProgram, SolverAnswer)>,
     /// The way in which it was closed, if it is shown.
     pub closed: Option<Closed>,
+    /// The answer of a solver to the obligation as a whole, with the question if it is kept. It is asked if no answer has closed a
+    /// case.
+    pub whole: Option<(SolverAnswer, Option<Query>)>,
     /// The time of all questions together.
     pub time: Duration,
     /// True if the hypothesis holds in some execution that the judge accepts.
@@ -109,6 +112,7 @@ impl ObligationResult {
             closing: 0,
             answers: Vec::new(),
             closed: None,
+            whole: None,
             time: Duration::ZERO,
             witnessed: false,
             empty: None,
@@ -130,6 +134,13 @@ impl ObligationResult {
             Some(Closed::Definition | Closed::Nothing) => true,
             None => false,
         }
+    }
+
+    /// True if no solver has confirmed it, so that it rests on this crate alone.
+    #[must_use]
+    pub fn is_by_simplifier_alone(&self) -> bool {
+        let is_confirmed = matches!(self.whole, Some((SolverAnswer::Follows, _)));
+        self.closed.is_some_and(|closed| closed != Closed::Solver) && !is_confirmed
     }
 
     /// Returns the questions as one SMT-LIB file, each with its case splits as comments, or `None` if there are no
@@ -230,6 +241,9 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         let mut proof = attempt.made(shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
         proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
         errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
+        let is_refuted = |row: &&ObligationResult| matches!(row.whole, Some((SolverAnswer::Fails, _)));
+        let refuted = proof.rows.iter().filter(is_refuted).map(|row| contradiction!("{} is refuted by a solver", row.obligation));
+        errors.extend(refuted.map(Error::from));
         proof.errors.extend(errors);
         proof.covers = source.covers(&kinds);
         return proof;
@@ -584,9 +598,27 @@ fn answered_by(
         if row.closing == 0 {
             row.answers.clear();
             row.questions.clear();
+            confirm(&mut row, options, (theory, obligation));
         }
+        row.time = start.elapsed();
     }
     row
+}
+
+/// The steps of a solver for an obligation that no answer of a solver has closed.
+const CONFIRM: u64 = Limit::SECOND / 2;
+
+/// Asks a solver about an obligation as a whole that no answer has closed. An answer `sat` is an error of this crate.
+fn confirm(row: &mut ObligationResult, options: &ProofOptions, (theory, obligation): (&Theory, &Obligation)) {
+    let Some(&solver) = options.solvers.first() else { return };
+    let answer = ask(solver, theory, obligation, options.limit.at_most(CONFIRM));
+    if answer == SolverAnswer::Fails {
+        row.closed = None;
+        row.why = Some(format!("it holds by definition, and {solver} has a structure in which it fails: an error of Mowgli"));
+    }
+    let kept = (options.keep && answer == SolverAnswer::Follows)
+        .then(|| Query::whole(solver, theory, obligation, answer.clone()));
+    row.whole = Some((answer, kept));
 }
 
 /// True if some solver was asked, and each one that was asked shows the obligation.
@@ -835,6 +867,11 @@ fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
         let assumption = of.assumption();
         let own = made.iter().filter(|(_, event)| event.call.library == library);
         let events: Vec<(&World, &Event)> = own.map(|(world, event)| (world, event)).collect();
+        // Proofs read terms, and checks run functions.
+        let terms = of.shape_terms();
+        if terms.is_some_and(|terms| events.iter().any(|(world, e)| terms.of(world, e) != of.shapes(world, e))) {
+            found.insert(format!("the shapes of {library} are not those that its terms say"));
+        }
         for _ in 0..DRAWS.min(events.len() * DRAWS) {
             let (world, first) = events[rng.below(events.len())];
             let alike: Vec<&Event> = events.iter().filter(|(w, _)| *w == world).map(|(_, e)| *e).collect();
@@ -852,6 +889,9 @@ fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
                     ));
                 }
                 _ => {}
+            }
+            if of.has_rounds() && of.admits(world, &chosen) != is_in_rounds(world, &chosen) {
+                found.insert(format!("{library} does not admit just the calls that come in rounds"));
             }
             if !concrete && !of.has_rounds() && !of.admits(world, &chosen) {
                 found.insert(format!("{library} does not admit some calls; that there are none is not proved"));

@@ -12,6 +12,7 @@ use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
 use mowgli_core::method;
+use mowgli_core::parts::Parts;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationPart, World};
@@ -97,6 +98,9 @@ impl<'a> ProofSource<'a> {
     /// # Errors
     /// Lists the kinds that have no template.
     pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Refusal>> {
+        if let Some(why) = self.implementation.parts().and_then(Parts::mistake) {
+            return Err(vec![refusal!("{why}").about("its parts")]);
+        }
         let worlds = self.worlds();
         let (mut branches, mut refusals) = (Vec::new(), Vec::new());
         for (method, arguments) in self.forms(&worlds)? {

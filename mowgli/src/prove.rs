@@ -29,6 +29,8 @@ pub struct Proved {
     pub variant: &'static str,
     /// The network of the memory model, if it has one.
     pub network: Option<Network>,
+    /// The libraries below that are no memory model, whose implementations the proof does not read.
+    layers: Vec<String>,
     expected: Expected,
     /// The proof, with the answers of the solvers.
     pub proof: Proof,
@@ -113,6 +115,9 @@ pub trait ProofResult {
     /// Returns a file with the questions about each obligation: names and contents.
     fn files(&self) -> Vec<(String, String)>;
 
+    /// Returns the number of obligations.
+    fn obligations(&self) -> usize;
+
     /// Returns the questions that closed cases, each with a name for its files.
     fn leaves(&self) -> Vec<(String, Query)>;
 }
@@ -171,6 +176,7 @@ pub fn proved(
     Ok(Proved {
         library: entry.name,
         over: entry.over(),
+        layers: layers(entry),
         variant: variant.name,
         network,
         expected,
@@ -178,6 +184,12 @@ pub fn proved(
         refutation,
         time: start.elapsed(),
     })
+}
+
+/// Returns the libraries below an entry that are no memory model.
+fn layers(entry: &Entry) -> Vec<String> {
+    let is_layer = |name: &Name| entry.memory.libraries.get(*name).is_none();
+    entry.below.names().filter(is_layer).map(|name| name.to_string()).collect()
 }
 
 /// True if the entry expects a client without g.
@@ -226,6 +238,25 @@ fn is_refuted(checked: &Checked) -> bool {
     judge(&checked.libraries, execution).is_ok()
 }
 
+impl Proved {
+    /// Lists what the proof says nothing of.
+    fn not_covered(&self) -> Vec<String> {
+        let mut all = vec![
+            "progress: that calls return".to_owned(),
+            "calls for an empty set of nodes, which are not made".to_owned(),
+            "calls whose arguments have other forms".to_owned(),
+        ];
+        all.extend(self.proof.covers.iter().filter_map(|of| Some(format!("objects of another size than {}", of.strip_prefix("objects of size ")?))));
+        if !self.layers.is_empty() {
+            let layers = self.layers.join(", ");
+            all.push(format!("the implementations of {layers}: it uses their specifications, and checks no tower"));
+        }
+        let alone = self.proof.rows.iter().filter(|row| row.is_by_simplifier_alone()).count();
+        all.extend((alone > 0).then(|| format!("errors of Mowgli's simplifier, on which {alone} obligations rest alone")));
+        all
+    }
+}
+
 impl ProofResult for Proved {
     fn word(&self) -> ProofVerdict {
         ProofVerdict::of(self.proof.is_proved(), self.refutation.is_some())
@@ -265,6 +296,9 @@ impl ProofResult for Proved {
             true => out.push_str(&format!(", for every client\n  covers {}\n", proof.covers.join(", "))),
             false => out.push('\n'),
         }
+        if proof.is_proved() {
+            self.not_covered().iter().for_each(|line| out.push_str(&format!("  does not cover {line}\n")));
+        }
         if !proof.is_proved() {
             open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
@@ -281,6 +315,7 @@ impl ProofResult for Proved {
             "network": self.network.map(|network| network.name), "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions, "covers": self.proof.covers,
+            "not_covered": if self.proof.is_proved() { self.not_covered() } else { Vec::new() },
             "open": if self.proof.is_proved() { Vec::new() } else { open(&self.proof) },
             "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
         })
@@ -289,6 +324,10 @@ impl ProofResult for Proved {
 
     fn files(&self) -> Vec<(String, String)> {
         files(&format!("{}-{}", self.library, self.variant), &self.proof)
+    }
+
+    fn obligations(&self) -> usize {
+        self.proof.rows.len()
     }
 
     fn leaves(&self) -> Vec<(String, Query)> {
@@ -307,7 +346,7 @@ pub(crate) fn table(proof: &Proof) -> String {
     for row in &proof.rows {
         let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
         let solvers = match row.closed {
-            Some(closed) if row.answers.is_empty() => closed.to_string(),
+            Some(closed) if row.answers.is_empty() => format!("{closed}; {}", confirmed(row)),
             _ => solvers,
         };
         let time = format!("{:.2}", row.time.as_secs_f64());
@@ -316,6 +355,11 @@ pub(crate) fn table(proof: &Proof) -> String {
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns());
     keep_words(&mut table);
     format!("{}\n", table.trim_fmt())
+}
+
+/// Describes whether a solver confirms an obligation that none has closed.
+fn confirmed(row: &ObligationResult) -> &'static str {
+    if row.is_by_simplifier_alone() { "by Mowgli's simplifier alone" } else { "confirmed as a whole" }
 }
 
 /// Reports the number of executions in which every axiom holds.
@@ -356,7 +400,7 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
         let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
         json!({
             "obligation": row.obligation, "questions": row.cases,
-            "closed": row.closed.map(|closed| closed.to_string()), "seconds": row.time.as_secs_f64(),
+            "closed": row.closed.map(|closed| closed.to_string()), "by_simplifier_alone": row.is_by_simplifier_alone(), "seconds": row.time.as_secs_f64(),
             "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
             "result": result(proof, row), "why": row.why,
         })
@@ -384,7 +428,8 @@ pub(crate) fn leaves(prefix: &str, proof: &Proof) -> Vec<(String, Query)> {
         let closing =
             row.questions.iter().filter(move |q| q.answer == SolverAnswer::Follows && Some(q.program) == first);
         let name = move |k: usize| format!("{prefix}-{:02}-{:03}", i + 1, k + 1);
-        closing.enumerate().map(|(k, query)| (name(k), query.clone())).collect::<Vec<_>>()
+        let whole = row.whole.iter().filter_map(|(_, query)| query.as_ref());
+        closing.chain(whole).enumerate().map(|(k, query)| (name(k), query.clone())).collect::<Vec<_>>()
     };
     proof.rows.iter().enumerate().filter(|(_, row)| row.is_shown()).flat_map(of_row).collect()
 }

@@ -163,6 +163,10 @@ impl ProofResult for TheoremResult {
         files(&format!("{}-{}", self.name, self.variant), &self.proof)
     }
 
+    fn obligations(&self) -> usize {
+        self.proof.rows.len()
+    }
+
     fn leaves(&self) -> Vec<(String, Query)> {
         leaves(&format!("{}-{}", self.name, self.variant), &self.proof)
     }

@@ -197,11 +197,11 @@ impl Implementation for Stopping {
     }
 
     fn declare(&self, world: &mut World) {
-        self.implementation.declare(world);
+        self.implementation.add_objects(world);
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let body = self.implementation.body(world, thread, call);
+        let body = self.implementation.program(world, thread, call);
         if world.may_stop(thread) { self.points.clone().stopping(body) } else { body }
     }
 }

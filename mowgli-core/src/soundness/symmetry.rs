@@ -130,7 +130,7 @@ fn implemented(terms: &mut Terms, implementation: &dyn Implementation, clients: 
 
 fn declares(implementation: &dyn Implementation, world: &World) -> bool {
     let mut after = world.clone();
-    implementation.declare(&mut after);
+    implementation.add_objects(&mut after);
     after.objects.len() != world.objects.len()
 }
 

@@ -148,7 +148,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
             if let (Some(folder), Some(certifier)) = (&args.certificates, &certifier) {
                 let leaves: Vec<(String, &Query)> = said.leaves.iter().map(|(name, q)| (name.clone(), q)).collect();
                 let found = certifier.certify(folder, &leaves).map_err(|e| InputError::file(folder, e))?;
-                certified.push((said.title, found));
+                certified.push((said.title, found, said.obligations));
             }
             Ok(said.code)
         });
@@ -157,7 +157,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
     });
     if let Some(certifier) = certifier.filter(|_| !args.json) {
         println!("Certificates: {}", certifier.checks());
-        certified.iter().for_each(|(title, found)| println!("  {title}: {found}"));
+        certified.iter().for_each(|(title, found, of)| println!("  {title}: {found} of {of}"));
     }
     contradiction.map_or(Ok(code), |bug| Err(bug.into()))
 }
@@ -171,6 +171,8 @@ struct PrintedAnswer {
     title: String,
     /// The questions that closed cases, each with a name.
     leaves: Vec<(String, Query)>,
+    /// The number of obligations.
+    obligations: usize,
     /// The exit code.
     code: u8,
     /// The message about our bug, if the claim is both proved and refuted.
@@ -285,7 +287,8 @@ fn question<'a, F: ProofResult>(json: bool, found: impl Fn() -> Result<F, Failur
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
         let (files, leaves, title) = (found.files(), found.leaves(), found.title());
-        Ok(PrintedAnswer { printed, files, title, leaves, code: found.code(), contradiction: found.contradiction() })
+        let obligations = found.obligations();
+        Ok(PrintedAnswer { printed, files, title, leaves, obligations, code: found.code(), contradiction: found.contradiction() })
     })
 }
 
