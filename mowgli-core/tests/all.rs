@@ -4,6 +4,7 @@ mod edits;
 mod limits;
 mod lock;
 mod notation;
+mod parts;
 mod progress;
 mod properties;
 mod x86_tso;

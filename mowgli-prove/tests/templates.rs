@@ -9,10 +9,12 @@ use mowgli_core::event::{Event, Shape};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Reshaping;
-use mowgli_core::parts::Parts as PartTerms;
+use mowgli_core::library::{Hints, Libraries, Library, Reshaping};
+use mowgli_core::method::Method;
+use mowgli_core::parts::{ObjectTerm, Parts as PartTerms, parts};
+use mowgli_core::shape::Shapes;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{DeclarationForm, World};
 use mowgli_libraries::bal::{self, Method as Barrier};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
@@ -113,6 +115,107 @@ fn what_is_a_rust_function_is_named() {
     assert_eq!(keyed.map(|refusal| refusal.to_string()).as_deref(), Some("the key thread_of is a Rust function"));
     let in_set = model(|spec| spec.empty("never", &(events(|_: &SubView<'_>| true).on() - id())));
     assert!(in_set.is_some_and(|refusal| refusal.why.ends_with("is a Rust function")));
+}
+
+/// Parts that may be one object, or that belong to a layer below, have no template: the world has one of them, and terms another.
+#[test]
+fn parts_that_overlap_have_no_template() {
+    let all = catalogue();
+    let entry = named(&all, "nlock").unwrap();
+    let with = |parts: PartTerms| without_template(entry, Arc::new(Declared(parts)));
+    assert_eq!(with(NlockOverWait.parts().unwrap().clone()), Vec::<String>::new());
+    let more = |more: PartTerms| with(NlockOverWait.parts().unwrap().clone().and(more));
+    let word = |init: i64| ObjectTerm::new(WAIT).at(Node(1)).init(init);
+    let twice = more(parts! { x => x.part("released", []) => word(7); });
+    assert!(matches!(&twice[..], [one] if one.ends_with("x.released and x.released may be one object")), "{twice:?}");
+    let inside = more(parts! { x => x.part("released", []).part("word", []) => word(7); });
+    assert!(matches!(&inside[..], [one] if one.contains("is a part of x.released, which belongs to ")), "{inside:?}");
+}
+
+/// The node lock with other parts.
+struct Declared(PartTerms);
+
+impl Implementation for Declared {
+    fn target(&self) -> Name {
+        NLOCK
+    }
+
+    fn parts(&self) -> Option<&PartTerms> {
+        Some(&self.0)
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        NlockOverWait.bodies()
+    }
+}
+
+/// A library whose functions say something else than its terms.
+struct Otherwise {
+    of: Arc<dyn Hints>,
+    /// True to admit no second call of a thread.
+    admits_one: bool,
+    /// True to leave the last subevent of each shape out.
+    is_shorter: bool,
+}
+
+impl Library for Otherwise {
+    fn name(&self) -> Name {
+        self.of.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        self.of.methods()
+    }
+
+    fn object(&self) -> Option<DeclarationForm> {
+        self.of.object()
+    }
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        self.of.shape_terms()
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let mut shapes = self.of.shapes(world, event);
+        shapes.iter_mut().filter(|_| self.is_shorter).for_each(|shape| _ = shape.pop());
+        shapes
+    }
+
+    fn has_rounds(&self) -> bool {
+        self.of.has_rounds()
+    }
+
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        let has_two = events.windows(2).any(|pair| pair[0].thread == pair[1].thread);
+        self.of.admits(world, events) && !(self.admits_one && has_two)
+    }
+
+    fn spec(&self) -> Spec {
+        self.of.spec()
+    }
+}
+
+impl Hints for Otherwise {}
+
+/// A proof reads the terms of a library, and checks call its functions. That they differ is an error.
+#[test]
+fn functions_that_say_something_else_than_terms_are_noticed() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let errors = |admits_one, is_shorter| {
+        let of = entry.specification.shared(bal::BAL);
+        let library = Otherwise { of, admits_one, is_shorter };
+        let specification = Libraries::like(&entry.specification).with(library);
+        let published = source(entry, entry.variant("published").unwrap().implementation.clone());
+        let source = ProofSource { specification: &specification, ..published };
+        let limit = Limit::of(Limit::SECOND);
+        let proof = prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions: EXECUTIONS / 30, keep: false });
+        proof.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let [admits, shapes] = ["does not admit just the calls that come in rounds", "are not those that its terms say"];
+    let found = [errors(false, false), errors(true, false), errors(false, true)];
+    let are = found.each_ref().map(|text| (text.contains(admits), text.contains(shapes)));
+    assert_eq!(are, [(false, false), (true, false), (false, true)], "{found:?}");
 }
 
 /// An implementation without terms.

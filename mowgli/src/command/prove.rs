@@ -22,7 +22,6 @@ use crate::interrupt::Failure;
 use crate::prove::{ProofResult, proved, solvers};
 use crate::theorems::{NamedTheorem, THEOREMS};
 
-use super::bounds::at_least_one;
 use super::network::On;
 use super::out::{reported_in, save, worst};
 
@@ -46,13 +45,13 @@ pub(super) struct ProveArgs {
     #[arg(long, value_enum, default_value_t = SolverArg::Z3)]
     solver: SolverArg,
     /// Million steps of the solver for each part of an obligation; Z3 takes some five million a second.
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=4000))]
     steps: u64,
     /// Seconds after which a question to a solver is cancelled, whatever it has spent; the answer says so.
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = at_least_one)]
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Clients to search for a counterexample where there is no proof.
-    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = at_least_one)]
+    /// Hundreds of clients to search for a counterexample where there is no proof.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..))]
     search: u64,
     /// One JSON object a line and library.
     #[arg(long)]
@@ -132,7 +131,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         })?),
     };
     let mut certified = Vec::new();
-    let search = usize::try_from(args.search).unwrap_or(usize::MAX);
+    let search = usize::try_from(args.search).unwrap_or(usize::MAX).saturating_mul(100);
     let of_library = |(entry, variant): &(&Entry, &Variant)| Ok(proved(entry, variant, &options, search)?);
     let questions = chosen
         .iter()

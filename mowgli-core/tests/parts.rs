@@ -1,0 +1,104 @@
+//! Parts belong to one implementation and are declared once; terms are the definitions in force.
+
+use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, all_nodes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::{Implementation, misdeclared};
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+
+mowgli_core::methods! {
+    /// The upper layer of a tower.
+    enum Strong of STRONG = "strong" {
+        /// Returns a number.
+        fn get = Get(x: Object) -> Value;
+    }
+}
+
+const WEAK: Name = Name::literal("weak");
+const WORD: Name = Name::literal("word");
+
+/// An implementation of the upper layer. Its body by a function returns another number than that by terms.
+struct Layer(Parts);
+
+impl Implementation for Layer {
+    fn target(&self) -> Name {
+        STRONG
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        Some(&self.0)
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc::new("x").part("hidden"), Object::new(WORD));
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(bodies! { static Strong: Get { x } => { let _x = x; 1 } })
+    }
+
+    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
+        Prog::Val(Val::Int(2))
+    }
+}
+
+fn word() -> ObjectTerm {
+    ObjectTerm::new(WORD)
+}
+
+fn world() -> World {
+    let mut world = World::new(2, &[Node(1)]);
+    world.objects.insert(Loc::new("x"), Object::new(STRONG));
+    world
+}
+
+fn of_library(name: Name) -> Expr {
+    Expr::from(Loc(name))
+}
+
+#[test]
+fn parts_are_declared_once_and_belong_to_their_implementation() {
+    let right = parts! { x =>
+        for n in (all_nodes()) { x.part("copy", [n]) => word(); }
+        x.part("copy", []) => word();
+        x.part("weak", []) => ObjectTerm::new(WEAK);
+        of_library(STRONG).part("all", []) => word();
+    };
+    assert_eq!((right.mistake(), misdeclared(&Layer(right), &world())), (None, None));
+    let wrong = [
+        (parts! { x => x.part("word", []) => word(); x.part("word", []) => word().init(1); }, "twice"),
+        (parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy", [2.into()]) => word(); }, "twice"),
+        (parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy_2", []) => word(); }, "twice"),
+        (
+            parts! { x => x.part("weak", []) => ObjectTerm::new(WEAK); x.part("weak", []).part("dispenser", []) => word(); },
+            "x.weak.dispenser, a part of x.weak, which is of weak",
+        ),
+    ];
+    for (parts, why) in wrong {
+        assert!(parts.mistake().is_some(), "{parts}");
+        let found = misdeclared(&Layer(parts), &world()).unwrap_or_default();
+        assert!(found.contains(why), "{found}");
+    }
+    let of_another = parts! { x => { let _x = x; of_library(WEAK) }.part("all", []) => word(); };
+    let found = misdeclared(&Layer(of_another), &world()).unwrap_or_default();
+    assert!(found.contains("weak.all, a part of weak, which is of weak"), "{found}");
+}
+
+#[test]
+fn terms_are_in_force_where_a_function_says_something_else() {
+    let layer = Layer(parts! { x => x.part("word", []) => word(); });
+    let of: &dyn Implementation = &layer;
+    let call = Call::from(Strong::Get { x: Loc::new("x") });
+    let value = |program: Prog| match program {
+        Prog::Let(both) => (both.then)(Val::Unit),
+        other => other,
+    };
+    assert!(matches!(value(of.program(&world(), Tid(1), &call)), Prog::Val(Val::Int(1))));
+    let mut with_parts = world();
+    of.add_objects(&mut with_parts);
+    assert!(!with_parts.objects.contains_key(&Loc::new("x").part("hidden")));
+}
