@@ -176,9 +176,9 @@ impl Library for Otherwise {
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let mut shapes = self.of.shapes(world, event);
-        shapes.iter_mut().filter(|_| self.is_shorter).for_each(|shape| _ = shape.pop());
-        shapes
+        let shapes = self.of.shapes(world, event).into_iter();
+        let length = |shape: &Shape| shape.len() - usize::from(self.is_shorter && !shape.is_empty());
+        shapes.map(|shape| shape.iter().take(length(&shape)).copied().collect()).collect()
     }
 
     fn has_rounds(&self) -> bool {
