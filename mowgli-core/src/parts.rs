@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use itertools::Itertools;
-use mowgli_judge::expr::{Expr, ExprTerm, Surroundings, Var};
+use mowgli_judge::expr::{Expr, ExprTerm, Op, Surroundings, Var};
 
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::value::Val;
@@ -216,11 +216,11 @@ impl Parts {
     /// have one name, or one may be a part of another one, which belongs to the library of that object.
     #[must_use]
     pub fn mistake(&self) -> Option<String> {
-        let overlap = self.0.iter().tuple_combinations().find(|(one, other)| may_be_equal(one.name, other.name));
+        let overlap = self.0.iter().tuple_combinations().find(|(one, other)| one.may_be(one.name, other));
         let overlap = overlap.map(|(one, other)| format!("{} and {} may be one object", one.name, other.name));
         let is_inside = |(one, other): &(&PartTerm, &PartTerm)| {
             let whole = |e: &Expr| if let ExprTerm::Part(of, ..) = e.term() { Some(*of) } else { None };
-            std::iter::successors(whole(&one.name), whole).any(|name| may_be_equal(name, other.name))
+            std::iter::successors(whole(&one.name), whole).any(|name| one.may_be(name, other))
         };
         overlap.or_else(|| {
             let (one, other) = self.0.iter().cartesian_product(&self.0).find(is_inside)?;
@@ -239,27 +239,57 @@ impl Parts {
     }
 }
 
-/// Returns a name level by level, each as the words between its underscores. `None` stands for a number that depends on
-/// variables.
-fn levels(name: Expr) -> Vec<Vec<Option<String>>> {
-    let ExprTerm::Part(of, role, indices) = name.term() else { return Vec::new() };
-    let words = role.split('_').map(|word| Some(word.to_owned()));
-    let number = |e: &Expr| if let ExprTerm::Val(v) = e.term() { Some(v.to_string()) } else { None };
-    let mut all = levels(*of);
-    all.push(words.chain(indices.iter().map(number)).collect());
-    all
+/// A word of a name, between its underscores.
+#[derive(Clone, PartialEq, Eq)]
+enum NameWord {
+    Is(String),
+    /// A number that is at least this one.
+    AtLeast(i64),
+    /// Any number.
+    Number,
 }
 
-/// True if two names of parts are equal for some objects and some values of their variables.
-fn may_be_equal(one: Expr, other: Expr) -> bool {
-    let is_number = |word: &Option<String>| word.as_ref().is_none_or(|word| word.ends_with(|c: char| c.is_ascii_digit()));
-    let may_be = |(one, other): (&Option<String>, &Option<String>)| match (one, other) {
-        (Some(one), Some(other)) => one == other,
-        _ => is_number(one) && is_number(other),
-    };
-    let (one, other) = (levels(one), levels(other));
-    let are_equal = |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(may_be);
-    !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(are_equal)
+impl NameWord {
+    fn may_be(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Is(one), Self::Is(other)) => one == other,
+            (Self::Is(word), Self::AtLeast(least)) | (Self::AtLeast(least), Self::Is(word)) => {
+                word.parse::<i64>().is_ok_and(|n| n >= *least)
+            }
+            (Self::Is(word), _) | (_, Self::Is(word)) => word.ends_with(|c: char| c.is_ascii_digit()),
+            _ => true,
+        }
+    }
+}
+
+impl PartTerm {
+    /// Returns a name of this part, or of what it is a part of, level by level.
+    fn levels(&self, name: Expr) -> Vec<Vec<NameWord>> {
+        let ExprTerm::Part(of, role, indices) = name.term() else { return Vec::new() };
+        let set = |var: &Var| self.each.iter().find(|(own, _)| own == var).map(|(_, set)| set.term());
+        let index = |e: &Expr| match e.term() {
+            ExprTerm::Val(v) => NameWord::Is(v.to_string()),
+            ExprTerm::Var(var) => match set(var) {
+                Some(ExprTerm::Op(Op::Range, from, _)) => match from.term() {
+                    ExprTerm::Val(Val::Int(least)) => NameWord::AtLeast(*least),
+                    _ => NameWord::Number,
+                },
+                _ => NameWord::Number,
+            },
+            _ => NameWord::Number,
+        };
+        let mut all = self.levels(*of);
+        all.push(role.split('_').map(|word| NameWord::Is(word.to_owned())).chain(indices.iter().map(index)).collect());
+        all
+    }
+
+    /// True if a name of this part and the name of another one are equal for some objects and some values of their variables.
+    fn may_be(&self, name: Expr, other: &Self) -> bool {
+        let (one, other) = (self.levels(name), other.levels(other.name));
+        let are_words = |(one, other): (&NameWord, &NameWord)| one.may_be(other);
+        let are_levels = |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(are_words);
+        !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(are_levels)
+    }
 }
 
 /// True if `name` is `pattern` with other expressions for the variables and the object of the pattern. Finds them.

@@ -2,7 +2,7 @@
 
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, all_nodes};
+use mowgli_core::expr::{Expr, all_nodes, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, misdeclared};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
@@ -67,6 +67,8 @@ fn parts_are_declared_once_and_belong_to_their_implementation() {
         x.part("copy", []) => word();
         x.part("weak", []) => ObjectTerm::new(WEAK);
         of_library(STRONG).part("all", []) => word();
+        x.part("word", [0.into()]) => word();
+        for k in (range(1, 3)) { x.part("word", [k]) => word(); }
     };
     assert_eq!((right.mistake(), misdeclared(&Layer(right), &world())), (None, None));
     let wrong = [

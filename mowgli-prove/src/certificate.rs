@@ -263,7 +263,14 @@ fn is_proof_of(proof: &str, question: &str) -> bool {
             _ => false,
         }
     };
-    let ends = |step: &Sexp| matches!(step.parts(), [step, _, conclusion, ..] if step.is("step") && conclusion.is("false"));
+    // Without a conclusion, the rule gives that of its first argument.
+    let ends = |step: &Sexp| match step.parts() {
+        [step, _, conclusion, ..] if step.is("step") && conclusion.is("false") => true,
+        [step, _, rule, .., args] => {
+            step.is("step") && rule.is(":rule") && args.parts().first().is_some_and(|first| first.is("false"))
+        }
+        _ => false,
+    };
     proof.iter().all(is_allowed) && pushed == 0 && proof.last().is_some_and(ends)
 }
 
@@ -286,6 +293,8 @@ mod tests {
     fn a_proof_of_something_else_is_refused() {
         let proof = format!("{PROOF}{END}");
         assert!(is_proof_of(&proof, QUESTION));
+        let by_argument = format!("{PROOF}(step @p3 :rule chain_m_resolution :premises (@p2 @p1) :args (false (@list true)))\n");
+        assert!(is_proof_of(&by_argument, QUESTION));
         assert!(!is_proof_of("", QUESTION), "an empty file");
         assert!(!is_proof_of(PROOF, QUESTION), "no step to false");
         assert!(!is_proof_of("(assume @p1 false)\n(step @p2 false :rule refl)", QUESTION), "a foreign assumption");
