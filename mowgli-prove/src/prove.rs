@@ -35,8 +35,8 @@ use crate::stated::Stated;
 use crate::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
-/// The usual limit of the search for executions. It takes up to half a minute on a quiet core.
-pub const EXECUTIONS: u64 = 1_000_000;
+/// The usual limit of the search for executions. A search that finds what it looks for ends long before.
+pub const EXECUTIONS: u64 = 30_000_000;
 
 /// The options of a proof search.
 #[derive(Clone, Debug)]

@@ -225,6 +225,9 @@ fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
     Some((under, obligation.some(&obligation.from)))
 }
 
+/// The most steps of this search, because it goes through all programs.
+const PROGRAMS: u64 = 1_000_000;
+
 /// Visits the executions of these programs, with their calls replaced by these implementations, until `visit` returns
 /// false or the limit is reached.
 pub fn executions(
@@ -234,7 +237,7 @@ pub fn executions(
     limit: u64,
     visit: &mut dyn FnMut(&Execution) -> bool,
 ) {
-    let counter = Counter::new(limit);
+    let counter = Counter::new(limit.min(PROGRAMS));
     let expired = || counter.has_ended();
     let mut goes_on = true;
     for (world, client) in programs {
