@@ -8,7 +8,7 @@ use mowgli_gallery::entries;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::prelude::*;
 use mowgli_prove::prove::{EXECUTIONS, ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Limit, SolverProgram};
+use mowgli_prove::solve::{SolverLimit, SolverProgram};
 use mowgli_prove::source::ProofSource;
 
 #[path = "../../mowgli/tests/common/needs.rs"]
@@ -71,6 +71,6 @@ fn proof(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -
         implementation,
         subject: &*entry.subject,
     };
-    let (limit, executions) = (Limit::of(seconds * Limit::SECOND), EXECUTIONS);
+    let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
     prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: false })
 }

@@ -18,12 +18,12 @@ const HARMLESS: &str = include_str!("../runtime/harmless.txt");
 
 /// The names that an object defines, and those that it needs.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct SymbolNames {
     defined: BTreeSet<String>,
     needed: BTreeSet<String>,
 }
 
-impl Names {
+impl SymbolNames {
     /// Adds the names of an object file.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ pub(crate) enum RunEnd {
     Unsupported(CallStack, String),
     /// An assumption is false.
     Discarded,
-    /// It loops, and looks at memory that nobody else has written so far.
+    /// It loops, and reads memory that nobody else has written so far.
     Waits(CallStack),
     /// The runtime needs to know more of memory: an address, a size, and why.
     Needs(u64, u64, Need),
@@ -79,7 +79,7 @@ pub(crate) enum RunEnd {
     NeedsMain,
 }
 
-/// What the runtime needs to know of memory.
+/// A property of memory that the runtime needs to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {
     /// These bytes are one cell.
@@ -109,7 +109,7 @@ pub(crate) struct CallBatch {
 pub(crate) struct Setup {
     /// The node of each thread, and its number as the program knows it.
     pub(crate) threads: Vec<(u8, u64)>,
-    /// What `main` has done with memory after it had started so many threads.
+    /// The accesses of `main` after it has started so many threads.
     pub(crate) window: Vec<(MemoryAccess, usize)>,
     /// Registered memory: node, address, length.
     pub(crate) regions: Vec<(u8, u64, u64)>,

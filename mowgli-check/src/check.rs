@@ -97,7 +97,16 @@ impl Default for CheckOptions<'_> {
     /// the check of termination are on.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), CheckQuestion::Soundness);
-        Self { deadline, stops: &|| false, loopback: true, ask, ends: true, entries: &[], log: None, progress: &|_, _| {} }
+        Self {
+            deadline,
+            stops: &|| false,
+            loopback: true,
+            ask,
+            ends: true,
+            entries: &[],
+            log: None,
+            progress: &|_, _| {},
+        }
     }
 }
 

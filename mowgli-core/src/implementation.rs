@@ -145,8 +145,8 @@ pub fn add_parts(implementation: &dyn Implementation, world: &mut World) {
     }
 }
 
-/// Returns the error in the parts that `implementation` adds to a world. It may neither change an existing object, nor add
-/// an object that a client could name or that belongs to another implementation, nor declare one twice.
+/// Returns the error in the parts that `implementation` adds to a world. It may not change an
+/// existing object. It may not add one that a client could name or that belongs to another implementation, and none twice.
 #[must_use]
 pub fn misdeclared(implementation: &dyn Implementation, world: &World) -> Option<String> {
     let of = implementation.target();

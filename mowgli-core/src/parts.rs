@@ -287,7 +287,8 @@ impl PartTerm {
     fn may_be(&self, name: Expr, other: &Self) -> bool {
         let (one, other) = (self.levels(name), other.levels(other.name));
         let are_words = |(one, other): (&NameWord, &NameWord)| one.may_be(other);
-        let are_levels = |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(are_words);
+        let are_levels =
+            |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(are_words);
         !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(are_levels)
     }
 }

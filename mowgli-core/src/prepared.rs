@@ -68,12 +68,15 @@ impl StampNeighbours {
 /// The relations of some of the libraries, for each number of subevents.
 type Schemas = BTreeMap<(Vec<Name>, usize), Rc<Schema>>;
 
+/// The neighbours of stamps, by the number of nodes, the stamps beside those of the libraries, and the stamp.
+type Neighbours = FxHashMap<(u8, Vec<Stamp>, Stamp), Rc<StampNeighbours>>;
+
 /// Some libraries, with results that depend on nothing else.
 pub(crate) struct Prepared {
     libraries: Libraries,
     schemas: RefCell<Schemas>,
     is_in_order: RefCell<FxHashMap<StampEdge, bool>>,
-    neighbours: RefCell<FxHashMap<(u8, Vec<Stamp>, Stamp), Rc<StampNeighbours>>>,
+    neighbours: RefCell<Neighbours>,
 }
 
 impl Prepared {

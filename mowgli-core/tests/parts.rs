@@ -73,8 +73,14 @@ fn parts_are_declared_once_and_belong_to_their_implementation() {
     assert_eq!((right.mistake(), misdeclared(&Layer(right), &world())), (None, None));
     let wrong = [
         (parts! { x => x.part("word", []) => word(); x.part("word", []) => word().init(1); }, "twice"),
-        (parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy", [2.into()]) => word(); }, "twice"),
-        (parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy_2", []) => word(); }, "twice"),
+        (
+            parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy", [2.into()]) => word(); },
+            "twice",
+        ),
+        (
+            parts! { x => for n in (all_nodes()) { x.part("copy", [n]) => word(); } x.part("copy_2", []) => word(); },
+            "twice",
+        ),
         (
             parts! { x => x.part("weak", []) => ObjectTerm::new(WEAK); x.part("weak", []).part("dispenser", []) => word(); },
             "x.weak.dispenser, a part of x.weak, which is of weak",

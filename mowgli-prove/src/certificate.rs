@@ -5,8 +5,8 @@
 //!
 //! **Example**: `(assert a)(assert (not a))` has a proof with two assumptions and one step, `contra`.
 //!
-//! **Correct because** a proof counts only if its assumptions, sorts with known elements and definitions are statements of the
-//! question, and its last step is `false`. Test: `a_proof_of_something_else_is_refused`.
+//! **Correct because** a proof counts only if its last step is `false`. Its assumptions, sorts with known elements and definitions
+//! have to be statements of the question. Test: `a_proof_of_something_else_is_refused`.
 //!
 //! **Cost**: one run of cvc5 for each question, and one of ethos for each proof.
 
@@ -293,7 +293,8 @@ mod tests {
     fn a_proof_of_something_else_is_refused() {
         let proof = format!("{PROOF}{END}");
         assert!(is_proof_of(&proof, QUESTION));
-        let by_argument = format!("{PROOF}(step @p3 :rule chain_m_resolution :premises (@p2 @p1) :args (false (@list true)))\n");
+        let by_argument =
+            format!("{PROOF}(step @p3 :rule chain_m_resolution :premises (@p2 @p1) :args (false (@list true)))\n");
         assert!(is_proof_of(&by_argument, QUESTION));
         assert!(!is_proof_of("", QUESTION), "an empty file");
         assert!(!is_proof_of(PROOF, QUESTION), "no step to false");

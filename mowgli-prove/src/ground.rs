@@ -228,8 +228,7 @@ impl<'a> Ground<'a> {
     pub fn there(&self) -> Vec<(BoundVariable, Term, bool)> {
         let reported = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
         // A formula about an arbitrary element is skipped, because its witness is not a definite element.
-        let open =
-            reported.filter(|a| self.found(a.atom) != FALSE && a.around.iter().all(|id| self.levels[*id] == 0));
+        let open = reported.filter(|a| self.found(a.atom) != FALSE && a.around.iter().all(|id| self.levels[*id] == 0));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
             (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
@@ -665,8 +664,8 @@ impl<'a> Ground<'a> {
         atom
     }
 
-    /// Returns arbitrary elements for the variables of a formula. They differ from those in the terms bound around it,
-    /// because the inner of two nested quantifiers is about any element, and not about that of the outer one.
+    /// Returns arbitrary elements for the variables of a formula. They differ from those in the terms bound around it.
+    /// The inner of two nested quantifiers is about any element, and not about that of the outer one.
     fn arbitrary(&mut self, of: &[BoundVariable], around: &Ids) -> Ids {
         let level = around.iter().map(|id| self.levels[*id]).max().unwrap_or(0);
         let element = |(position, (_, sort)): (usize, &BoundVariable)| {

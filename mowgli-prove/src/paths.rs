@@ -954,8 +954,8 @@ fn facts_since(after: &SymbolicState, before: &SymbolicState) -> Vec<PathConditi
 }
 
 /// Drops facts of a round of a `for` through a set that may be empty, because they would say something about all calls.
-/// Comparisons of results of the round, from a position on, stay if they contradict neither each other nor anything else:
-/// those that are connected compare with at most one expression that is not of the round.
+/// Comparisons of results of the round, from a position on, stay if they contradict neither each other nor anything else.
+/// Those that are connected compare with at most one expression that is not of the round.
 fn without_connections(facts: Vec<PathCondition>, from: usize) -> Vec<PathCondition> {
     let is_of_round = |var: &Var| position_of(var).is_some_and(|position| position >= from);
     let compared = |d: &PathCondition| {

@@ -28,7 +28,7 @@ use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use crate::no_template::{OpenObligation, obligations};
-use crate::solve::{Limit, Query, SolverAnswer, SolverProgram, ask};
+use crate::solve::{Query, SolverAnswer, SolverLimit, SolverProgram, ask};
 use crate::source::ProofSource;
 use crate::split::{CaseResult, Cases};
 use crate::stated::Stated;
@@ -36,7 +36,7 @@ use crate::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
 /// The usual limit of the search for executions. A search that finds what it looks for ends long before.
-pub const EXECUTIONS: u64 = 30_000_000;
+pub const EXECUTIONS: u64 = 3_000_000;
 
 /// The options of a proof search.
 #[derive(Clone, Debug)]
@@ -44,8 +44,8 @@ pub struct ProofOptions {
     /// The solvers; each must show each obligation.
     pub solvers: Vec<SolverProgram>,
     /// The limits of a question as a whole, and of each part of an obligation.
-    pub limit: Limit,
-    /// The limit of the search for executions in which the hypotheses hold, in its own steps: see [`Counter`].
+    pub limit: SolverLimit,
+    /// The limit of the search for executions in which the hypotheses hold, in its own steps: see [`SearchSteps`].
     pub executions: u64,
     /// True to keep the questions: [`ObligationResult::file`] prints them.
     pub keep: bool,
@@ -88,7 +88,7 @@ pub struct ObligationResult {
     pub answers: Vec<(SolverProgram, SolverAnswer)>,
     /// The way in which it was closed, if it is shown.
     pub closed: Option<Closed>,
-    /// The answer of a solver to the obligation as a whole, with the question if it is kept. It is asked if no answer has closed a
+    /// The answer of a solver to the obligation as a whole, with the question if it is kept. It exists if no answer has closed a
     /// case.
     pub whole: Option<(SolverAnswer, Option<Query>)>,
     /// The time of all questions together.
@@ -242,7 +242,8 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
         errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
         let is_refuted = |row: &&ObligationResult| matches!(row.whole, Some((SolverAnswer::Fails, _)));
-        let refuted = proof.rows.iter().filter(is_refuted).map(|row| contradiction!("{} is refuted by a solver", row.obligation));
+        let refuted =
+            proof.rows.iter().filter(is_refuted).map(|row| contradiction!("{} is refuted by a solver", row.obligation));
         errors.extend(refuted.map(Error::from));
         proof.errors.extend(errors);
         proof.covers = source.covers(&kinds);
@@ -326,16 +327,16 @@ fn stated_lemmas(
 }
 
 /// The steps for a lemma, which are few because obligations may be shown without the lemma.
-const LEMMA: u64 = 20 * Limit::SECOND;
+const LEMMA: u64 = 20 * SolverLimit::SECOND;
 
 /// The steps for a question if too little is known of some calls for a proof. The solver gets all obligations then.
-const BRIEF: u64 = Limit::SECOND / 2;
+const BRIEF: u64 = SolverLimit::SECOND / 2;
 
 /// The number of open obligations after which the others are not asked, because there is no proof anyway.
 const OPEN: usize = 2;
 
 /// The steps for a question after one obligation is open, because the result is then only a diagnosis.
-const LATE: u64 = 5 * Limit::SECOND;
+const LATE: u64 = 5 * SolverLimit::SECOND;
 
 /// The same for the search for executions.
 const LATE_SEARCH: u64 = 100_000;
@@ -606,7 +607,7 @@ fn answered_by(
 }
 
 /// The steps of a solver for an obligation that no answer of a solver has closed.
-const CONFIRM: u64 = Limit::SECOND / 2;
+const CONFIRM: u64 = SolverLimit::SECOND / 2;
 
 /// Asks a solver about an obligation as a whole that no answer has closed. An answer `sat` is an error of this crate.
 fn confirm(row: &mut ObligationResult, options: &ProofOptions, (theory, obligation): (&Theory, &Obligation)) {
@@ -614,7 +615,8 @@ fn confirm(row: &mut ObligationResult, options: &ProofOptions, (theory, obligati
     let answer = ask(solver, theory, obligation, options.limit.at_most(CONFIRM));
     if answer == SolverAnswer::Fails {
         row.closed = None;
-        row.why = Some(format!("it holds by definition, and {solver} has a structure in which it fails: an error of Mowgli"));
+        row.why =
+            Some(format!("it holds by definition, and {solver} has a structure in which it fails: an error of Mowgli"));
     }
     let kept = (options.keep && answer == SolverAnswer::Follows)
         .then(|| Query::whole(solver, theory, obligation, answer.clone()));
@@ -718,11 +720,11 @@ const STEP: usize = 7;
 
 /// A count of the times at which a search asks whether to stop. It bounds the search, and does not depend on the load of the
 /// machine.
-pub struct Counter {
+pub struct SearchSteps {
     left: Cell<u64>,
 }
 
-impl Counter {
+impl SearchSteps {
     /// Returns a counter that stops a search after so many times.
     #[must_use]
     pub fn new(limit: u64) -> Self {
@@ -738,13 +740,8 @@ impl Counter {
 
 /// Visits executions of clients until `visit` returns false or the limit is reached. With `with_rounds` some of them have
 /// idle iterations of loops with effects.
-pub fn executions(
-    source: &ProofSource<'_>,
-    with_rounds: bool,
-    limit: u64,
-    visit: &mut dyn FnMut(&Execution) -> bool,
-) {
-    let counter = Counter::new(limit);
+pub fn executions(source: &ProofSource<'_>, with_rounds: bool, limit: u64, visit: &mut dyn FnMut(&Execution) -> bool) {
+    let counter = SearchSteps::new(limit);
     let expired = || counter.has_ended();
     let specified = source.specification.get(source.library);
     let mut turning = if with_rounds { TURNING } else { 0 };

@@ -34,17 +34,17 @@ const VALUES: [i64; 4] = [0, 1, 2, 3];
 const LONGEST: usize = 60;
 
 /// A call of a client, in a world.
-struct Client {
+struct RandomClient {
     world: Arc<World>,
     thread: Tid,
     args: Vec<Val>,
 }
 
 /// The calls of a run with their results, and its value.
-type Run = (Vec<(Call, Val)>, Val);
+type RunOfBody = (Vec<(Call, Val)>, Val);
 
 /// Runs a body, with random results. `None` if it has not ended after [`LONGEST`] instructions.
-fn run(rng: &mut Rng, client: &Client, body: &Body) -> Option<Run> {
+fn run(rng: &mut Rng, client: &RandomClient, body: &Body) -> Option<RunOfBody> {
     fn go(rng: &mut Rng, program: &Prog, calls: &mut Vec<(Call, Val)>, left: &mut usize) -> Option<(Val, usize)> {
         *left = left.checked_sub(1)?;
         match program {
@@ -88,14 +88,14 @@ struct Due<'p> {
 
 /// The values of variables, and those of the results of each element of a step.
 #[derive(Clone, Default)]
-struct Known {
+struct KnownUnknowns {
     vars: BTreeMap<usize, Val>,
     many: BTreeMap<(usize, usize), BTreeMap<usize, Val>>,
 }
 
-struct Bound<'a>(&'a Client, &'a BTreeMap<usize, Val>);
+struct BoundVariables<'a>(&'a RandomClient, &'a BTreeMap<usize, Val>);
 
-impl Surroundings for Bound<'_> {
+impl Surroundings for BoundVariables<'_> {
     fn world(&self) -> &World {
         &self.0.world
     }
@@ -118,17 +118,17 @@ impl Surroundings for Bound<'_> {
 }
 
 /// A path and a run that may be an instance of it.
-struct Instance<'a> {
-    client: &'a Client,
+struct InstanceOfPath<'a> {
+    client: &'a RandomClient,
     path: &'a Path,
-    run: &'a Run,
+    run: &'a RunOfBody,
 }
 
-impl Instance<'_> {
+impl InstanceOfPath<'_> {
     fn value(&self, e: Expr, vars: &BTreeMap<usize, Val>) -> Option<Val> {
         let mut is_known = true;
         e.each(&mut |e| is_known &= !matches!(e.term(), ExprTerm::Var(var) if !vars.contains_key(&var.number)));
-        is_known.then(|| e.eval(&Bound(self.client, vars)))
+        is_known.then(|| e.eval(&BoundVariables(self.client, vars)))
     }
 
     /// True if a call may be this one. An argument of which nothing is known may be anything.
@@ -188,11 +188,13 @@ impl Instance<'_> {
     }
 
     fn fits(&self) -> bool {
-        self.due(0, 0).iter().any(|due| due.len() <= self.run.0.len() && self.goes_on(due, 0, &Known::default()))
+        self.due(0, 0)
+            .iter()
+            .any(|due| due.len() <= self.run.0.len() && self.goes_on(due, 0, &KnownUnknowns::default()))
     }
 
     /// True if the calls that are due are those of the run from a position on, but for calls that are left out.
-    fn goes_on(&self, due: &[Due<'_>], at: usize, known: &Known) -> bool {
+    fn goes_on(&self, due: &[Due<'_>], at: usize, known: &KnownUnknowns) -> bool {
         let Some((call, v)) = self.run.0.get(at) else { return due.is_empty() && self.conditions_hold(known) };
         let is_left_out = |of: &LeftOutCall| self.may_be(&of.call, call, &BTreeMap::new());
         if self.path.left_out.iter().any(is_left_out) && self.goes_on(due, at + 1, known) {
@@ -212,7 +214,7 @@ impl Instance<'_> {
         self.goes_on(rest, at + 1, &known)
     }
 
-    fn conditions_hold(&self, known: &Known) -> bool {
+    fn conditions_hold(&self, known: &KnownUnknowns) -> bool {
         let mut once = known.vars.clone();
         known.many.values().flat_map(BTreeMap::keys).for_each(|number| _ = once.remove(number));
         let of_elements = known.many.values().map(|of| once.clone().into_iter().chain(of.clone()).collect());
@@ -269,7 +271,7 @@ fn paths(below: &Libraries, body: &Body) -> Option<Vec<Path>> {
 }
 
 /// Returns a client's call in a small world.
-fn client(rng: &mut Rng) -> Client {
+fn client(rng: &mut Rng) -> RandomClient {
     let nodes = rng.u8(1..4);
     let threads: Vec<Node> = (0..rng.usize(1..4)).map(|_| Node(rng.u8(1..=nodes))).collect();
     let mut world = World::new(nodes, &threads);
@@ -279,7 +281,7 @@ fn client(rng: &mut Rng) -> Client {
     world.objects.insert(x, Object::new(SV).members(&members).size(2));
     let among: NodeSet = world.all_nodes().iter().filter(|_| rng.bool()).collect();
     let args = vec![x.into(), (*rng.choice(&VALUES).unwrap()).into(), among.into()];
-    Client { world: Arc::new(world), thread, args }
+    RandomClient { world: Arc::new(world), thread, args }
 }
 
 /// Counts bodies with paths, and their runs. Each run is an instance of some path.
@@ -321,7 +323,7 @@ fn compared(seed: u64, bodies: usize) -> [usize; 2] {
             let client = client(&mut rng);
             let Some(run) = run(&mut rng, &client, &body) else { continue };
             found[1] += 1;
-            let is_instance = |path: &Path| Instance { client: &client, path, run: &run }.fits();
+            let is_instance = |path: &Path| InstanceOfPath { client: &client, path, run: &run }.fits();
             let calls = || run.0.iter().map(|(call, v)| format!("{call} -> {v}")).join("\n");
             assert!(
                 paths.iter().any(is_instance),

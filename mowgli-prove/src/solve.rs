@@ -50,14 +50,14 @@ impl SolverProgram {
     }
 
     /// Starts it, with pipes. It gives up a question at `limit`, and ends soon after its time and `life`.
-    fn start(self, limit: Limit, life: Duration) -> std::io::Result<Child> {
+    fn start(self, limit: SolverLimit, life: Duration) -> std::io::Result<Child> {
         let mut command = Command::new(self.command());
         command.args(self.arguments(limit, life)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn()
     }
 
     /// Returns its arguments. It gives up a question at `limit`, and the process ends soon after its time and `life`.
-    fn arguments(self, limit: Limit, life: Duration) -> Vec<String> {
+    fn arguments(self, limit: SolverLimit, life: Duration) -> Vec<String> {
         let (millis, seconds) = (limit.cancel.as_millis(), (limit.cancel + life).as_secs() + 2);
         match self {
             Self::Z3 => vec!["-smt2".into(), "-in".into(), format!("-t:{millis}"), format!("-T:{seconds}")],
@@ -75,14 +75,14 @@ impl SolverProgram {
 
 /// The limits of a question, or of several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limit {
+pub struct SolverLimit {
     /// Steps of the solver (`rlimit`). They do not depend on the load of the machine.
     pub steps: u64,
     /// The time after which a question is cancelled. The answer says so.
     pub cancel: Duration,
 }
 
-impl Limit {
+impl SolverLimit {
     /// The steps that Z3 takes in about a second.
     pub const SECOND: u64 = 5_000_000;
 
@@ -130,15 +130,16 @@ impl fmt::Display for SolverAnswer {
 
 /// Asks whether an obligation follows from a theory, within limits.
 #[must_use]
-pub fn ask(program: SolverProgram, theory: &Theory, question: &Obligation, limit: Limit) -> SolverAnswer {
+pub fn ask(program: SolverProgram, theory: &Theory, question: &Obligation, limit: SolverLimit) -> SolverAnswer {
     let start = Instant::now();
-    let steps = if program == SolverProgram::Z3 { format!("(set-option :rlimit {})\n", limit.steps) } else { String::new() };
+    let steps =
+        if program == SolverProgram::Z3 { format!("(set-option :rlimit {})\n", limit.steps) } else { String::new() };
     let text = format!("{WHOLE}{steps}{}(check-sat)\n", whole(theory, question));
     answered(program, start, limit, alone(program, &text, limit))
 }
 
 /// Asks a new process one question. Returns its output.
-fn alone(program: SolverProgram, text: &str, limit: Limit) -> std::io::Result<String> {
+fn alone(program: SolverProgram, text: &str, limit: SolverLimit) -> std::io::Result<String> {
     let mut process = program.start(limit, Duration::ZERO)?;
     // If the process has ended, it has printed the reason.
     let _ = process.stdin.take().expect("it was asked for").write_all(text.as_bytes());
@@ -149,7 +150,7 @@ fn alone(program: SolverProgram, text: &str, limit: Limit) -> std::io::Result<St
 fn answered(
     program: SolverProgram,
     start: Instant,
-    limit: Limit,
+    limit: SolverLimit,
     reported: std::io::Result<String>,
 ) -> SolverAnswer {
     let reported = reported.unwrap_or_else(|error| format!("{program} failed: {error}"));
@@ -184,7 +185,7 @@ const STEPS: u64 = 2;
 
 /// Asks whether a theory is unsatisfiable. The solver instantiates axioms only where it sees a reason. Returns the steps, too.
 #[must_use]
-pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Limit, effort: Effort) -> (SolverAnswer, u64) {
+pub fn ask_all(program: SolverProgram, theory: &Theory, limit: SolverLimit, effort: Effort) -> (SolverAnswer, u64) {
     let start = Instant::now();
     let (said, steps) = match reported(program, theory, limit, effort) {
         Ok((said, steps)) => (Ok(said), steps),
@@ -217,7 +218,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(program: SolverProgram, sorts: String, limit: Limit) -> std::io::Result<Self> {
+    fn start(program: SolverProgram, sorts: String, limit: SolverLimit) -> std::io::Result<Self> {
         let life = if program == SolverProgram::Z3 { LIFE } else { Duration::ZERO };
         let mut process = program.start(limit, life)?;
         let (input, output) = (process.stdin.take(), process.stdout.take());
@@ -232,7 +233,7 @@ impl Running {
         &mut self,
         program: SolverProgram,
         theory: &str,
-        limit: Limit,
+        limit: SolverLimit,
         effort: Effort,
     ) -> std::io::Result<(String, u64, bool)> {
         let little = STEPS * theory.len() as u64;
@@ -276,7 +277,12 @@ impl Drop for Running {
     }
 }
 
-fn reported(program: SolverProgram, theory: &Theory, limit: Limit, effort: Effort) -> std::io::Result<(String, u64)> {
+fn reported(
+    program: SolverProgram,
+    theory: &Theory,
+    limit: SolverLimit,
+    effort: Effort,
+) -> std::io::Result<(String, u64)> {
     let is_sort = |s: &&TheoryStatement| matches!(s, TheoryStatement::Sort(_) | TheoryStatement::Elements(..));
     let (sorts, others): (Vec<&TheoryStatement>, Vec<&TheoryStatement>) = theory.0.iter().partition(is_sort);
     let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());

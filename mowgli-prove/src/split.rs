@@ -33,7 +33,7 @@ use crate::kind::{Kind, Role};
 use crate::model::{ABS, LibraryTheory, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::PreparedTheory;
-use crate::solve::{Effort, Limit, Query, SolverAnswer, SolverProgram, ask_all};
+use crate::solve::{Effort, Query, SolverAnswer, SolverLimit, SolverProgram, ask_all};
 use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
 
 /// The maximal number of reads in one case whose sources are split, because each split multiplies the cases by the number of
@@ -41,12 +41,12 @@ use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any,
 const DEEPEST: usize = 3;
 
 /// A limit that is never reached, because [`Cases::is_about_nothing`] asks no solver.
-const ONLY_GIVEN: Limit = Limit::of(u64::MAX);
+const ONLY_GIVEN: SolverLimit = SolverLimit::of(u64::MAX);
 
 /// The steps of a question without case splits. They are few, because a question that needs more is split instead.
-const PLAIN: u64 = Limit::SECOND;
+const PLAIN: u64 = SolverLimit::SECOND;
 
-/// The steps that count for a case before a solver is asked.
+/// The steps that count for a case before its question goes to a solver.
 const CASE: u64 = 1000;
 
 /// The facts and names of one case.
@@ -83,7 +83,7 @@ pub struct Cases<'a> {
     /// True if the theory speaks of promises.
     with_promises: bool,
     program: SolverProgram,
-    limit: Limit,
+    limit: SolverLimit,
     /// True if questions are kept.
     keep: bool,
     areas: Areas,
@@ -119,7 +119,7 @@ struct CaseProgress<'p> {
 }
 
 impl<'p> CaseProgress<'p> {
-    fn new(limit: Limit, whole: Option<&'p Self>) -> Self {
+    fn new(limit: SolverLimit, whole: Option<&'p Self>) -> Self {
         let (asked, closing, kept, open) = Default::default();
         Self { asked, closing, kept, only_given: false, open, left: AtomicU64::new(limit.steps), whole }
     }
@@ -159,7 +159,7 @@ impl<'p> CaseProgress<'p> {
 impl<'a> Cases<'a> {
     /// Prepares questions about a theory. `limit` is for each part of a goal.
     #[must_use]
-    pub fn new(model: &'a LibraryTheory<'a>, theory: &Theory, program: SolverProgram, limit: Limit) -> Self {
+    pub fn new(model: &'a LibraryTheory<'a>, theory: &Theory, program: SolverProgram, limit: SolverLimit) -> Self {
         let speaks = |s: &TheoryStatement| matches!(s, TheoryStatement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
         let ready = PreparedTheory::new(theory, &model.typed());
@@ -394,7 +394,7 @@ impl<'a> Cases<'a> {
     /// Decides a part of a goal. The first attempt names only subevents of the areas in the goal, for at most half of
     /// the steps.
     fn close_part<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term, progress: &CaseProgress<'_>) {
-        let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Limit| {
+        let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: SolverLimit| {
             let attempt = CaseProgress::new(limit, Some(progress));
             let is_first = areas.is_some();
             let before = if areas.is_some() { None } else { scene.before.clone() };
@@ -410,7 +410,10 @@ impl<'a> Cases<'a> {
             answer
         };
         let areas = self.areas.spoken_of(to);
-        if progress.is_open() || areas.is_some_and(|areas| attempt(Some(areas.into()), self.limit.at_most(self.limit.steps / 2)).is_none()) {
+        if progress.is_open()
+            || areas
+                .is_some_and(|areas| attempt(Some(areas.into()), self.limit.at_most(self.limit.steps / 2)).is_none())
+        {
             return;
         }
         if let Some(answer) = attempt(None, self.limit) {
@@ -694,7 +697,7 @@ mod tests {
         let kinds = source.kinds().unwrap();
         assert_eq!(kinds.len(), 2);
         let model = LibraryTheory::new(&source, &kinds).unwrap();
-        ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, Limit::of(60 * Limit::SECOND)))
+        ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, SolverLimit::of(60 * SolverLimit::SECOND)))
     }
 
     fn obligation(of: (&str, &'static str), from: Term, to: Term) -> Obligation {

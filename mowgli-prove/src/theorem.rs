@@ -20,7 +20,7 @@ use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
-use crate::prove::{Closed, Counter, ObligationResult, Proof, ProofOptions, all_follow};
+use crate::prove::{Closed, ObligationResult, Proof, ProofOptions, SearchSteps, all_follow};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::term::{Obligation, Structure, Term, Theory};
 
@@ -237,7 +237,7 @@ pub fn executions(
     limit: u64,
     visit: &mut dyn FnMut(&Execution) -> bool,
 ) {
-    let counter = Counter::new(limit.min(PROGRAMS));
+    let counter = SearchSteps::new(limit.min(PROGRAMS));
     let expired = || counter.has_ended();
     let mut goes_on = true;
     for (world, client) in programs {

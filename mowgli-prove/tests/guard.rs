@@ -1,8 +1,8 @@
 //! Random changes to proved libraries: no case is both proved and refuted.
 //!
-//! A case changes a body (calls, guards and loops at a random place), the specification (an edge more, an edge reversed,
-//! one more demand, or less of these), or a lemma. A proof counts as refuted if `check` finds an execution without g, or if an
-//! execution contradicts the theory, of which shown lemmas are a part.
+//! A case changes a body (calls, guards and loops at a random place), the specification, or a lemma. A specification gets an edge
+//! more, an edge reversed, one more demand, or less of these. A proof counts as refuted if `check` finds an execution without g. It also
+//! does if an execution contradicts the theory, of which shown lemmas are a part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
 use mowgli_libraries::wlock::WlockOverSv;
 use mowgli_prove::error::Error;
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Limit, SolverProgram};
+use mowgli_prove::solve::{SolverLimit, SolverProgram};
 use mowgli_rdma::wait::Method as Wait;
 
 use crate::common::source;
@@ -83,7 +83,7 @@ impl Case {
     }
 
     fn proof(&self) -> Proof {
-        let limit = Limit::of(Limit::SECOND / 2);
+        let limit = SolverLimit::of(SolverLimit::SECOND / 2);
         let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: 5_000, keep: false };
         prove(&source(&self.entry, self.implementation.clone()), &options)
     }
@@ -105,7 +105,8 @@ impl Case {
             };
             let times = AtomicUsize::new(0);
             let stops = || times.fetch_add(1, Ordering::Relaxed) > 50_000;
-            let options = CheckOptions { ask: CheckQuestion::Local, ends: false, stops: &stops, ..CheckOptions::default() };
+            let options =
+                CheckOptions { ask: CheckQuestion::Local, ends: false, stops: &stops, ..CheckOptions::default() };
             let found = check(&self.entry, &variant, &bound, &options);
             found.is_ok_and(|checked| {
                 checked.report.violation.is_some() || matches!(checked.report.verdict, Verdict::Unsound(_))
@@ -167,8 +168,20 @@ fn relation(rng: &mut Rng, spec: &Spec, depth: usize) -> Rel {
     let sub = |rng: &mut Rng| relation(rng, spec, depth - 1);
     match if depth == 0 { rng.u8(..6) } else { rng.u8(..14) } {
         0 => po(),
-        1 => if rng.bool() { same_thread() } else { id() },
-        2 => if rng.bool() { reads().on() } else { writes().on() },
+        1 => {
+            if rng.bool() {
+                same_thread()
+            } else {
+                id()
+            }
+        }
+        2 => {
+            if rng.bool() {
+                reads().on()
+            } else {
+                writes().on()
+            }
+        }
         3 | 4 => {
             let choices: Vec<Rel> = spec.choices.iter().filter_map(|(name, _)| spec.chosen(name)).collect();
             rng.choice(&choices).cloned().unwrap_or_else(po)
@@ -185,7 +198,16 @@ fn relation(rng: &mut Rng, spec: &Spec, depth: usize) -> Rel {
 fn with_random_specification(rng: &mut Rng, case: Case) -> Case {
     let kind = rng.u8(..8);
     let depth = rng.usize(1..4);
-    let words = ["a demand", "a demand", "an edge more", "an edge reversed", "an edge less", "a weaker demand", "a weaker edge", "no path back"];
+    let words = [
+        "a demand",
+        "a demand",
+        "an edge more",
+        "an edge reversed",
+        "an edge less",
+        "a weaker demand",
+        "a weaker edge",
+        "no path back",
+    ];
     case.respecified(words[usize::from(kind)], |spec| {
         let rel = relation(rng, spec, depth);
         let part = rng.usize(..spec.so.len().max(1));
@@ -457,7 +479,9 @@ fn given_cases_of_waits() {
             }
         }
     };
-    is_not_proved(&published("bal").with(BalOverSv(Bal::Plain).with("round 3", &third_passes), "round 3 does not wait"));
+    is_not_proved(
+        &published("bal").with(BalOverSv(Bal::Plain).with("round 3", &third_passes), "round 3 does not wait"),
+    );
     // The count is written again by a loop in a loop, so that the lemma about it is false.
     let written_again = bodies! { Barrier:
         BAR { x } by members(x) => {
@@ -473,13 +497,18 @@ fn given_cases_of_waits() {
             }
         }
     };
-    let false_lemma = published("bal").with(BalOverSv(Bal::Plain).with("written again", &written_again), "a false lemma");
+    let false_lemma =
+        published("bal").with(BalOverSv(Bal::Plain).with("written again", &written_again), "a false lemma");
     let counts = call("c");
     let false_lemma = Case {
         implementation: Arc::new(Stating {
             lemmas: [
                 false_lemma.implementation.lemmas(),
-                vec![Lemma::new("a count is a number").about(&[counts]).then(value(counts.read(SV, "Read", 1)).is(mowgli_core::lemma::index(counts)))],
+                vec![
+                    Lemma::new("a count is a number")
+                        .about(&[counts])
+                        .then(value(counts.read(SV, "Read", 1)).is(mowgli_core::lemma::index(counts))),
+                ],
             ]
             .concat(),
             of: false_lemma.implementation.clone(),

@@ -27,7 +27,7 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::x86;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions, prove};
-use mowgli_prove::solve::{Limit, SolverProgram};
+use mowgli_prove::solve::{SolverLimit, SolverProgram};
 
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};
@@ -40,7 +40,7 @@ const PROVED: [&str; 11] =
 const SEED: u64 = 41;
 
 /// The limits of a question to a solver.
-const QUESTION: Limit = Limit::of(2 * Limit::SECOND);
+const QUESTION: SolverLimit = SolverLimit::of(2 * SolverLimit::SECOND);
 
 /// The time limit in seconds for the search for a client that refutes a proved mutant.
 const SEARCH: u64 = 60;
@@ -117,12 +117,8 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     if source.kinds().is_err() {
         return End::NoTemplate;
     }
-    let options = ProofOptions {
-        solvers: vec![SolverProgram::Z3],
-        limit: QUESTION,
-        executions: EXECUTIONS,
-        keep: false,
-    };
+    let options =
+        ProofOptions { solvers: vec![SolverProgram::Z3], limit: QUESTION, executions: EXECUTIONS, keep: false };
     if !prove(&source, &options).is_proved() {
         return End::Open;
     }

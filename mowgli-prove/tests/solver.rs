@@ -32,7 +32,7 @@ use mowgli_libraries::x86::spin::Spin;
 use mowgli_libraries::x86::ticket::Ticket;
 use mowgli_prove::certificate::Certifier;
 use mowgli_prove::prove::{Closed, EXECUTIONS, ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Effort, Limit, Query, SolverAnswer, SolverProgram, ask_all};
+use mowgli_prove::solve::{Effort, Query, SolverAnswer, SolverLimit, SolverProgram, ask_all};
 use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::{polls, robust};
@@ -127,7 +127,7 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
         implementation: entry.variant(variant).unwrap().implementation.clone(),
         subject: &*entry.subject,
     };
-    let (limit, executions) = (Limit::of(seconds * Limit::SECOND), EXECUTIONS);
+    let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
     prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: library == "sv" })
 }
 
@@ -143,7 +143,7 @@ fn proved_by(
     solvers: Vec<SolverProgram>,
 ) -> Proof {
     let source = source(entry, implementation);
-    let (limit, executions) = (Limit::of(seconds * Limit::SECOND), EXECUTIONS);
+    let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
     prove(&source, &ProofOptions { solvers, limit, executions, keep: false })
 }
 
@@ -408,7 +408,7 @@ fn what_takes_many_steps_is_given_up_at_once() {
     for (one, other) in (0..7).tuple_combinations() {
         theory.axiom("not both", and((0..6).map(|place| not(and([is_in(one, place), is_in(other, place)])))));
     }
-    let answer = |effort| ask_all(SolverProgram::Z3, &theory, Limit::of(60 * Limit::SECOND), effort).0;
+    let answer = |effort| ask_all(SolverProgram::Z3, &theory, SolverLimit::of(60 * SolverLimit::SECOND), effort).0;
     assert!(matches!(answer(Effort::Little), SolverAnswer::Unknown(_)));
     // The next question has no limit of steps.
     assert_eq!(answer(Effort::Full), SolverAnswer::Follows);
@@ -423,7 +423,7 @@ fn a_solver_forgets_what_it_was_reported() {
         for colour in if says { &["red", "green"][..] } else { &[] } {
             theory.axiom("it is another", not(equal(symbol("it"), symbol(colour))));
         }
-        ask_all(SolverProgram::Z3, &theory, Limit::of(10 * Limit::SECOND), Effort::Full).0
+        ask_all(SolverProgram::Z3, &theory, SolverLimit::of(10 * SolverLimit::SECOND), Effort::Full).0
     };
     assert_eq!(neither(&["red", "green"], true), SolverAnswer::Follows);
     assert_eq!(neither(&["red", "green"], false), SolverAnswer::Fails);
@@ -767,7 +767,7 @@ fn no_broken_barrier_is_proved() {
     let source = ProofSource { below: &below, ..source(entry, published) };
     let options = ProofOptions {
         solvers: vec![SolverProgram::Z3],
-        limit: Limit::of(2 * Limit::SECOND),
+        limit: SolverLimit::of(2 * SolverLimit::SECOND),
         executions: EXECUTIONS / 6,
         keep: false,
     };
@@ -824,7 +824,7 @@ fn says_nothing() -> Vec<Lemma> {
 }
 
 fn robust(cpu: Cpu, variant: &str) -> Proof {
-    let limit = Limit::of(60 * Limit::SECOND);
+    let limit = SolverLimit::of(60 * SolverLimit::SECOND);
     let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, keep: true };
     robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
 }
@@ -858,7 +858,7 @@ fn no_variant_of_robustness_is_proved() {
 }
 
 fn compiled(variant: &str) -> Proof {
-    let limit = Limit::of(60 * Limit::SECOND);
+    let limit = SolverLimit::of(60 * SolverLimit::SECOND);
     let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, keep: true };
     polls::proved(variant, &options).expect("it can be said in first-order logic")
 }
@@ -928,7 +928,7 @@ fn certificates_of_slock() {
     let all = catalogue();
     let entry = named(&all, "slock").unwrap();
     let source = source(entry, entry.variant("published").unwrap().implementation.clone());
-    let (limit, executions) = (Limit::of(20 * Limit::SECOND), EXECUTIONS);
+    let (limit, executions) = (SolverLimit::of(20 * SolverLimit::SECOND), EXECUTIONS);
     let proof = prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: true });
     let queries = proof.rows.iter().flat_map(|row| &row.questions).enumerate();
     let leaves: Vec<(String, &Query)> = queries.map(|(i, query)| (format!("slock-{i}"), query)).collect();

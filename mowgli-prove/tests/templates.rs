@@ -29,7 +29,7 @@ use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions, executions, prove};
 use mowgli_prove::robust;
-use mowgli_prove::solve::Limit;
+use mowgli_prove::solve::SolverLimit;
 use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
@@ -208,8 +208,9 @@ fn functions_that_say_something_else_than_terms_are_noticed() {
         let specification = Libraries::like(&entry.specification).with(library);
         let published = source(entry, entry.variant("published").unwrap().implementation.clone());
         let source = ProofSource { specification: &specification, ..published };
-        let limit = Limit::of(Limit::SECOND);
-        let proof = prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions: EXECUTIONS / 30, keep: false });
+        let limit = SolverLimit::of(SolverLimit::SECOND);
+        let proof =
+            prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions: EXECUTIONS / 30, keep: false });
         proof.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let [admits, shapes] = ["does not admit just the calls that come in rounds", "are not those that its terms say"];
@@ -541,7 +542,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
     let of = |library: &str, variant: &str| {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variant(variant).unwrap().implementation.clone());
-        let (limit, executions) = (Limit::of(Limit::SECOND), EXECUTIONS / 30);
+        let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
         prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, keep: false })
     };
     let proof = of("kvstore", "published");
@@ -577,7 +578,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
 /// Without a solver no theorem is proved, though none of its steps gets an answer that leaves it open.
 #[test]
 fn nothing_is_proved_without_a_solver() {
-    let (limit, executions) = (Limit::of(Limit::SECOND), EXECUTIONS / 30);
+    let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
     let options = ProofOptions { solvers: Vec::new(), limit, executions, keep: false };
     let proof = robust::proved(Cpu::Sc, "published", &options).unwrap();
     assert!(proof.errors.is_empty() && proof.rows.iter().all(|row| !row.is_shown()));

@@ -14,7 +14,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Limit, Query, SolverAnswer, SolverProgram};
+use mowgli_prove::solve::{Query, SolverAnswer, SolverLimit, SolverProgram};
 use mowgli_prove::source::ProofSource;
 use mowgli_rdma::Network;
 use serde_json::json;
@@ -130,7 +130,7 @@ const SOON: usize = 2_000;
 const AT_ONCE: usize = 200;
 
 /// The steps for a question if a client already refutes the claim.
-const BRIEF: u64 = 2 * Limit::SECOND;
+const BRIEF: u64 = 2 * SolverLimit::SECOND;
 
 /// The times at which the search for a wrong outcome asks whether to stop, before it does.
 const OUTCOMES: usize = 1_000_000;
@@ -143,12 +143,7 @@ const CALLS: usize = 3;
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
-pub fn proved(
-    entry: &Entry,
-    variant: &Variant,
-    options: &ProofOptions,
-    search: usize,
-) -> Result<Proved, InputError> {
+pub fn proved(entry: &Entry, variant: &Variant, options: &ProofOptions, search: usize) -> Result<Proved, InputError> {
     let start = std::time::Instant::now();
     entry.library()?;
     let source = ProofSource {
@@ -203,8 +198,8 @@ fn small(variant: &Variant) -> [Bound; 2] {
     [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() })
 }
 
-/// Searches `search` clients of each of these bounds, up to a group of clients more, for one with an execution that the judge
-/// accepts and that has no g. Returns a client with a wrong outcome instead, if one is found soon. The limits are counts.
+/// Searches `search` clients of each of these bounds, or a few more, for one with an execution without g. The judge accepts that
+/// execution. Returns a client with a wrong outcome instead, if one is found soon. The limits are counts.
 fn refutation(
     entry: &Entry,
     variant: &Variant,
@@ -246,13 +241,19 @@ impl Proved {
             "calls for an empty set of nodes, which are not made".to_owned(),
             "calls whose arguments have other forms".to_owned(),
         ];
-        all.extend(self.proof.covers.iter().filter_map(|of| Some(format!("objects of another size than {}", of.strip_prefix("objects of size ")?))));
+        all.extend(
+            self.proof.covers.iter().filter_map(|of| {
+                Some(format!("objects of another size than {}", of.strip_prefix("objects of size ")?))
+            }),
+        );
         if !self.layers.is_empty() {
             let layers = self.layers.join(", ");
             all.push(format!("the implementations of {layers}: it uses their specifications, and checks no tower"));
         }
         let alone = self.proof.rows.iter().filter(|row| row.is_by_simplifier_alone()).count();
-        all.extend((alone > 0).then(|| format!("errors of Mowgli's simplifier, on which {alone} obligations rest alone")));
+        all.extend(
+            (alone > 0).then(|| format!("errors of Mowgli's simplifier, on which {alone} obligations rest alone")),
+        );
         all
     }
 }
@@ -462,7 +463,8 @@ mod tests {
         let all = catalogue();
         let entry = named(&all, "sv").unwrap();
         let variant = entry.variant("fence-of-puts").unwrap();
-        let options = ProofOptions { solvers: Vec::new(), limit: Limit::of(BRIEF), executions: 1000, keep: false };
+        let options =
+            ProofOptions { solvers: Vec::new(), limit: SolverLimit::of(BRIEF), executions: 1000, keep: false };
         let refuted = proved(entry, variant, &options, 2_000).unwrap();
         assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));
         let mut row = refuted.proof.rows[0].clone();

@@ -7,7 +7,7 @@ use mowgli_prove::error::Error;
 use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Proof, ProofOptions};
 use mowgli_prove::robust::{self, Dropped};
-use mowgli_prove::solve::{Limit, Query};
+use mowgli_prove::solve::{Query, SolverLimit};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ pub const THEOREMS: &[NamedTheorem] = &[
 ];
 
 /// The steps for a question if a program already refutes the theorem.
-const BRIEF: u64 = 2 * Limit::SECOND;
+const BRIEF: u64 = 2 * SolverLimit::SECOND;
 
 impl NamedTheorem {
     /// Returns the variants: the first is the published theorem; each other one is false.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mowgli::catalogue::Catalogue;
 use mowgli::check::{CheckOptions, check};
@@ -720,9 +719,9 @@ fn the_prover_names_puts_that_are_delivered() {
             let delivered = calls!(Wait::Put { x, y, d } => Wait::put_by(way, x, y, d));
             variant.implementation = Arc::new(variant.implementation.replace(delivered));
         }
-        let limit = Duration::from_millis(1);
-        let options = mowgli_prove::prove::ProofOptions { solvers: Vec::new(), limit, executions: limit, keep: false };
-        let found = proved(&entry, &variant, &options, Duration::ZERO).expect("no error in the entry");
+        let limit = mowgli_prove::solve::SolverLimit::of(1);
+        let options = mowgli_prove::prove::ProofOptions { solvers: Vec::new(), limit, executions: 1, keep: false };
+        let found = proved(&entry, &variant, &options, 0).expect("no error in the entry");
         assert_ne!(found.word(), ProofVerdict::Proved, "{name}");
         (found.title(), found.text())
     };

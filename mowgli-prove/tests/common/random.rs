@@ -50,7 +50,13 @@ impl Pieces {
     fn datum(&self, rng: &mut Rng, around: &Around) -> Expr {
         let literal = Expr::from(*rng.choice(&self.literals).expect("there are literals"));
         match rng.choice(&around.data) {
-            Some(datum) if rng.u8(..3) > 0 => if rng.u8(..6) == 0 { *datum + 1 } else { *datum },
+            Some(datum) if rng.u8(..3) > 0 => {
+                if rng.u8(..6) == 0 {
+                    *datum + 1
+                } else {
+                    *datum
+                }
+            }
             _ => literal,
         }
     }

@@ -11,7 +11,7 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
-use mowgli_prove::solve::{Limit, SolverProgram};
+use mowgli_prove::solve::{SolverLimit, SolverProgram};
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
@@ -165,7 +165,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
         return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
-    let limit = Limit::of(args.timeout.saturating_mul(Limit::SECOND));
+    let limit = SolverLimit::of(args.timeout.saturating_mul(SolverLimit::SECOND));
     let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, keep: false };
     let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
     let part = log.map(|log| log.part("libraries".to_owned()));

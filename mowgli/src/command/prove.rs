@@ -13,7 +13,7 @@ use mowgli_core::unknown::Unknown;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::certificate::Certifier;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
-use mowgli_prove::solve::{Limit, Query, SolverProgram};
+use mowgli_prove::solve::{Query, SolverLimit, SolverProgram};
 use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
@@ -114,7 +114,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
     }
     let options = ProofOptions {
         solvers: solvers(args.solver.programs())?,
-        limit: Limit {
+        limit: SolverLimit {
             steps: args.steps.saturating_mul(1_000_000).min(u32::MAX.into()),
             cancel: Duration::from_secs(args.timeout),
         },
@@ -287,7 +287,15 @@ fn question<'a, F: ProofResult>(json: bool, found: impl Fn() -> Result<F, Failur
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
         let (files, leaves, title) = (found.files(), found.leaves(), found.title());
         let obligations = found.obligations();
-        Ok(PrintedAnswer { printed, files, title, leaves, obligations, code: found.code(), contradiction: found.contradiction() })
+        Ok(PrintedAnswer {
+            printed,
+            files,
+            title,
+            leaves,
+            obligations,
+            code: found.code(),
+            contradiction: found.contradiction(),
+        })
     })
 }
 

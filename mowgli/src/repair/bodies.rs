@@ -655,7 +655,7 @@ mod tests {
         let careful = published.implementation.clone().replace(fence);
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
         let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
-        let limit = mowgli_prove::solve::Limit::of(20 * mowgli_prove::solve::Limit::SECOND);
+        let limit = mowgli_prove::solve::SolverLimit::of(20 * mowgli_prove::solve::SolverLimit::SECOND);
         let executions = mowgli_prove::prove::EXECUTIONS;
         let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
         let (costs, options) = (Costs::default(), CheckOptions::default());

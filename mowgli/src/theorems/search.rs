@@ -42,12 +42,7 @@ fn outcome(libraries: &Libraries, world: &World, execution: &Execution) -> Vec<V
 
 /// Calls `visit` with each execution of a program that the search finds, and with the values that the program shows in
 /// it.
-fn each(
-    libraries: &Libraries,
-    world: &World,
-    programs: &[Prog],
-    visit: &mut dyn FnMut(Vec<Val>, Execution),
-) {
+fn each(libraries: &Libraries, world: &World, programs: &[Prog], visit: &mut dyn FnMut(Vec<Val>, Execution)) {
     let problem = Problem::of(libraries, world, programs);
     let _ = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
@@ -71,12 +66,7 @@ fn smallest(
 
 /// Searches for a program that violates the `dropped` conditions of the theorem and meets the others. It must have an
 /// outcome of no sequentially consistent execution.
-pub(super) fn not_robust(
-    cpu: Cpu,
-    libraries: &Libraries,
-    dropped: Dropped,
-    limit: usize,
-) -> Option<RefutingProgram> {
+pub(super) fn not_robust(cpu: Cpu, libraries: &Libraries, dropped: Dropped, limit: usize) -> Option<RefutingProgram> {
     let meets = |world: &World, client: &Client| {
         // The program must violate each dropped condition, because otherwise the theorem covers it.
         let program = PreExecution::new(world, &client.threads);
@@ -125,12 +115,7 @@ fn beyond(
     Some(RefutingProgram { litmus: print::program(Model::RDMA_WAIT, "not-included", None, world, client), why })
 }
 
-fn weak(
-    cpu: Cpu,
-    libraries: &Libraries,
-    world: &World,
-    client: &Client,
-) -> Option<RefutingProgram> {
+fn weak(cpu: Cpu, libraries: &Libraries, world: &World, client: &Client) -> Option<RefutingProgram> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
     let mut others: Vec<(Vec<Val>, Execution)> = Vec::new();
     each(libraries, world, &programs(client), &mut |shown, execution| match sc_cycle(libraries, &execution) {
