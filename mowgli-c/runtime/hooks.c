@@ -137,6 +137,14 @@ static void written(uintptr_t address, size_t n)
 		blocks[low] = block;
 	}
 }
+/* Memory that is gone is no part of the state. */
+void mw_unmaps(uintptr_t at, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < block_count; i++)
+		if (blocks[i] * 64 + 64 <= at || blocks[i] * 64 >= at + n) blocks[kept++] = blocks[i];
+	block_count = kept;
+}
 static char recorded[4096];
 static size_t recorded_used;
 /* The end of the stack of the thread, and of that of `main`. */
@@ -169,6 +177,7 @@ static void take_state(void)
 	mw_verbs_state();
 	mw_sockets_state();
 	mw_threads_state();
+	mw_variables_state();
 	mw_heap_state();
 	mw_state(&errno, sizeof errno);
 }
@@ -317,6 +326,8 @@ static size_t cell_after(uintptr_t address)
 }
 /* The bytes of the cells as hooks have left them. Other code may not write there, because nobody would see it. */
 static unsigned char *known_bytes;
+/* The cells that the code behind the last join has written. Nobody else does so any more. */
+static unsigned char *is_own;
 static unsigned char *known(size_t i) { return known_bytes + 8 * i; }
 static void knows(uintptr_t at, size_t n)
 {
@@ -388,6 +399,7 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
+		if (is_own[i]) continue;
 		int64_t v = mw_ask("%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
 		knows(c.at, 1);
@@ -404,7 +416,8 @@ static void store(uintptr_t at, size_t n, int plain)
 		struct cell c = cells[i];
 		if (c.at > from) written(from, c.at - from);
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
-		mw_call("%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
+		if (mw_thread == EPILOGUE) is_own[i] = 1;
+		else mw_call("%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
 		from = c.at + c.size;
 	}
 }
@@ -419,7 +432,11 @@ void mw_flush(void)
 	/* Every function of the runtime begins with this, so the rest of it goes on as one without a store before it. */
 	mw_is_entry = 1;
 }
-void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0, 1); }
+void mw_load(const void *from, size_t n)
+{
+	mw_flush();
+	load((uintptr_t)from, n, 0, 1);
+}
 size_t mw_load_word(const void *from, size_t most)
 {
 	uintptr_t at = (uintptr_t)from;
@@ -436,6 +453,7 @@ size_t mw_load_word(const void *from, size_t most)
 void mw_store(void *to, const void *from, size_t n, int plain)
 {
 	if (!n) return;
+	mw_flush();
 	mw_heap_touch((uintptr_t)to, n, "writes");
 	touches((uintptr_t)to, n, 1, 0);
 	memmove(to, from, n);
@@ -621,6 +639,11 @@ static int begins(volatile void *at, size_t n, int changes)
 	mw_heap_touch((uintptr_t)at, n, "uses");
 	mw_verbs_touch((uintptr_t)at, n, changes);
 	touches((uintptr_t)at, n, changes, 1);
+	if (mw_thread == EPILOGUE && is_cell((uintptr_t)at, n)) {
+		load((uintptr_t)at, n, 1, 0);
+		is_own[cell_after((uintptr_t)at)] = 1;
+		return 0;
+	}
 	return is_cell((uintptr_t)at, n);
 }
 static int64_t atomic_load(volatile void *at, size_t n)
@@ -633,7 +656,7 @@ static int64_t atomic_load(volatile void *at, size_t n)
 }
 static void fence(int order)
 {
-	if (mw_thread >= 0 && order == __ATOMIC_SEQ_CST) mw_call("fence");
+	if (mw_thread >= 0 && mw_thread != EPILOGUE && order == __ATOMIC_SEQ_CST) mw_call("fence");
 }
 __attribute__((used)) void mw_mfence(uint64_t *saved)
 {
@@ -714,6 +737,10 @@ static int atomic_compare(volatile void *at, void *expected, int64_t new, size_t
 	HOOK(T, __tsan_atomic##bits##_compare_exchange_val, (volatile T *a, T c, T v, int mo, int f), , \
 		(void)mo; (void)f; atomic_compare(a, &c, v, sizeof(T)); return c;)
 ATOMIC(8, int8_t) ATOMIC(16, int16_t) ATOMIC(32, int32_t) ATOMIC(64, int64_t)
+/* The model has words of at most 8 bytes. */
+#define WIDE(name) ENTRY(__tsan_atomic128_##name); void mw___tsan_atomic128_##name(void) { mw_end('x', "an atomic access of 16 bytes is not supported"); }
+WIDE(load) WIDE(store) WIDE(exchange) WIDE(fetch_add) WIDE(fetch_sub) WIDE(fetch_and) WIDE(fetch_or) WIDE(fetch_xor) WIDE(fetch_nand)
+WIDE(compare_exchange_strong) WIDE(compare_exchange_weak) WIDE(compare_exchange_val)
 HOOK(void, __tsan_atomic_thread_fence, (int mo), , if (mw_thread >= 0) mw_flush(); fence(mo);)
 void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 
@@ -857,6 +884,7 @@ static void runs(int thread, char *rest)
 	struct itimerval limit = { .it_value = { .tv_sec = 10 } };
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	known_bytes = mw_own_malloc(8 * (cell_count + 1));
+	is_own = memset(mw_own_malloc(cell_count + 1), 0, cell_count + 1);
 	for (size_t i = 0; i < cell_count; i++) knows(cells[i].at, 1);
 	mw_base = arguments;
 	mw_is_entry = 1;
@@ -955,12 +983,17 @@ char *mw_broker(const char *format, ...)
 static void at_end(int code, void *none)
 {
 	(void)none;
+	mw_nested = 0;
 	if (getpid() == process) mw_ready();
 	if (mw_thread < 0) mw_serve();
 	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
+}
+/* Behind all functions that the program has for its end. */
+__attribute__((destructor(101))) static void ends(void)
+{
 	if (mw_thread == EPILOGUE || mw_is_main()) mw_ended("");
 }
-__attribute__((constructor)) static void begin(int argc, char **argv)
+__attribute__((constructor(101))) static void begin(int argc, char **argv)
 {
 	const char *path = getenv("MOWGLI_SOCKET"), *program = getenv("MOWGLI_PROGRAM"), *last = getenv("MOWGLI_SET_UPS");
 	(void)argc;

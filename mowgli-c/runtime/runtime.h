@@ -101,11 +101,13 @@ void mw_window(const void *at, size_t n, int writes);
 void mw_threads_begin(void);
 void mw_threads_lines(void);
 void mw_threads_state(void);
+void mw_variables_state(void);
 void mw_runs(int thread, uint64_t id, int node);
 int mw_is_on_stack(uintptr_t at);
 uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);
 void mw_catches(void);
+void mw_unmaps(uintptr_t at, size_t n);
 void mw_serve(void);
 void mw_ended(const char *how) __attribute__((noreturn));
 /* The end of the stack of the thread. */

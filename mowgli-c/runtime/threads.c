@@ -6,6 +6,7 @@
 #include "runtime.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -416,6 +417,8 @@ HOOK(void, tss_delete, (tss_t k), if (k < KEYS && mw_thread < 0) keys[k].is_used
 HOOK(int, tss_set, (tss_t k, void *v), return mw_pthread_setspecific(k, v) ? thrd_error : thrd_success;)
 HOOK(void *, tss_get, (tss_t k), return k < KEYS ? of_keys[k] : NULL;)
 
+HOOK(int, __mowgli_munmap, (void *at, size_t n), if (mw_thread >= 0) { mw_flush(); mw_unmaps((uintptr_t)at, n); } return munmap(at, n);)
+
 /* Waiting for time: a thread may wait for as short or as long as it likes. */
 static int yields(void)
 {
@@ -489,7 +492,10 @@ static void exits(int code, const char *call)
 	mw_ready();
 	if (mw_thread < 0) { mw_serve(); exit(code); }
 	mw_flush();
-	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) mw_ended("");
+	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) {
+		if (!strcmp(call, "exit")) { mw_nested = 0; exit(0); }
+		mw_ended("");
+	}
 	mw_end('f', "%s(%d) is called", call, code);
 }
 HOOK(void, __mowgli_exit, (int code), exits(code, "exit");)
@@ -524,6 +530,25 @@ LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS
 LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
 LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(syscall) LACKS_IN_THREADS(pthread_sigmask)
 
+/* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */
+static size_t variables_size;
+static int finds_variables(struct dl_phdr_info *of, size_t size, void *none)
+{
+	(void)size, (void)none;
+	for (int i = 0; i < of->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &of->dlpi_phdr[i];
+		if (p->p_type == PT_TLS) variables_size = (p->p_memsz + p->p_align - 1) / p->p_align * p->p_align;
+	}
+	/* The first one is the program, whose variables are just below the thread pointer. */
+	return 1;
+}
+void mw_variables_state(void)
+{
+	uintptr_t pointer;
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	mw_state((void *)(pointer - variables_size), variables_size);
+}
+
 /* Running a thread: on a stack of its own, with variables of its own, so that their addresses are different in each thread. */
 enum { STACK = 8 << 20 };
 static char *stacks;
@@ -531,6 +556,7 @@ void mw_threads_begin(void)
 {
 	stacks = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
+	dl_iterate_phdr(finds_variables, NULL);
 }
 uintptr_t mw_end_of_stack(void) { return (uintptr_t)stacks + (size_t)(mw_thread + 1) * STACK; }
 int mw_is_on_stack(uintptr_t at)

@@ -676,6 +676,7 @@ fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads 
                 call.library == CRASH || call.to_string().contains("(at") || call.to_string().contains("(waits_");
             let stays = rest.results.last().filter(|_| call.method.text() == "Read" && rest.waits == Some(true));
             let call = match stays {
+                _ if waits_for_nobody => "a loop that reads memory that no other thread writes".to_owned(),
                 _ if is_poll => "a loop that polls or looks".to_owned(),
                 Some(v) => format!("{call}, which stays {v}"),
                 None => call.to_string(),

@@ -555,7 +555,7 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     }
     // A limit is no wrong input.
     let ran = with("explore", &several, &["--timeout", "0"]);
-    assert!(ran.code == 3 && (ran.out + &ran.err).contains("the time was over"));
+    assert!(ran.code == 3 && (ran.out + &ran.err).contains("time"));
 }
 
 /// Returns the lines of the first race, and whether a card makes the access.
@@ -990,7 +990,8 @@ fn failures_have_values_and_stuck_executions_have_steps() {
     let values: Vec<&Value> = failed["failures"].as_array().unwrap().iter().map(|f| &f["values"][0]["value"]).collect();
     assert!(values == [1] || values == [0], "{failed}");
     let stuck = explored("while (!y) {}");
-    assert!(stuck["stuck"][0][0]["call"].as_str().unwrap().contains("which stays 0"), "{stuck}");
+    let call = stuck["stuck"][0][0]["call"].as_str().unwrap();
+    assert_eq!(call, "a loop that reads memory that no other thread writes", "{stuck}");
     assert!(stuck["stuckSteps"][0].as_array().is_some_and(|steps| !steps.is_empty()), "{stuck}");
     assert!(stuck["stopped"].is_null(), "{stuck}");
 }

@@ -103,6 +103,11 @@ int main(void)
 #elif K == 8 /* the end by pthread_exit */
 static void *ends(void *none) { x = 1; pthread_exit(none); }
 int main(void) { pthread_create(&t, 0, ends, 0); pthread_join(t, 0); mowgli_outcome("x", x); }
+#elif K == 10 /* `main` writes behind the threads, and a function for the end of the program reads */
+static int z;
+static void at_the_end(void) { mowgli_outcome("x", x + z); }
+static void *adds(void *none) { x++; z = 1; return none; }
+int main(void) { atexit(at_the_end); pthread_create(&t, 0, adds, 0); pthread_join(t, 0); x += 2; z += 4; exit(0); }
 #elif K == 9 /* a computation without an end: in the set-up, in a thread, behind the threads */
 static __attribute__((unused)) void computes(void) { for (;;) {} }
 static void *spins(void *none)
