@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus};
 use tempfile::TempDir;
 
 use crate::error::Error;
-use crate::externals::{REPLACED, SymbolNames, stubs};
+use crate::externals::{LinkedNames, REPLACED, stubs};
 use crate::probes::probed;
 
 /// The parts of the runtime, as files, and the headers that programs may include.
@@ -131,7 +131,7 @@ impl Toolchain {
             linker = if is_cpp(file) { &self.cxx } else { linker };
             own.push(self.object(position, file, flags)?);
         }
-        let (mut names, mut runtime) = (SymbolNames::default(), SymbolNames::default());
+        let (mut names, mut runtime) = (LinkedNames::default(), LinkedNames::default());
         own.iter().try_for_each(|object| names.add(object))?;
         self.runtime.iter().try_for_each(|object| runtime.add(object))?;
         let replaced: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();

@@ -672,8 +672,8 @@ fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads 
         if let CodeAt::Call(ModelCall { call, site, .. }) = code.walk(thread, &rest.results) {
             let place = code.lines.place(&site.places);
             // A word without a name is one of libibverbs, which a poll reads when it has nothing to wait for.
-            let is_poll =
-                call.library == CRASH || call.to_string().contains("(at") || call.to_string().contains("(waits_");
+            let is_poll = call.library == CRASH || call.to_string().contains("(at");
+            let waits_for_nobody = call.to_string().contains("(waits_");
             let stays = rest.results.last().filter(|_| call.method.text() == "Read" && rest.waits == Some(true));
             let call = match stays {
                 _ if waits_for_nobody => "a loop that reads memory that no other thread writes".to_owned(),

@@ -18,12 +18,12 @@ const HARMLESS: &str = include_str!("../runtime/harmless.txt");
 
 /// The names that an object defines, and those that it needs.
 #[derive(Default)]
-pub(crate) struct SymbolNames {
+pub(crate) struct LinkedNames {
     defined: BTreeSet<String>,
     needed: BTreeSet<String>,
 }
 
-impl SymbolNames {
+impl LinkedNames {
     /// Adds the names of an object file.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ impl Implementation for Makes {
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(there(), word(THERE));
+        world.objects.insert(there(self.target.text()), word(THERE));
     }
 
     fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
@@ -44,9 +44,9 @@ impl Implementation for Makes {
     }
 }
 
-/// A word on node 2.
-fn there() -> Loc {
-    Loc::new("all").part("word")
+/// A word on node 2, which is part of a library and of none of its objects.
+fn there(library: &str) -> Loc {
+    Loc::new(library).part("word")
 }
 
 /// Checks a library whose implementation makes this call.
@@ -73,34 +73,34 @@ fn a_word_that_is_not_there_cannot_be_read() {
     let x = Val::Loc(Loc::new("top").part("word"));
     is_ill_defined("sv", Call::new(WAIT, "Read", &[x]), "top.word is not declared");
     is_ill_defined("bal", Call::new(SV, "Read", &[x]), "top.word is not declared");
-    is_ill_defined("bal", Call::new(SV, "Read", &[there().into()]), "all.word is of rdma-wait-rmw");
+    is_ill_defined("bal", Call::new(SV, "Read", &[there("bal").into()]), "bal.word is of rdma-wait-rmw");
 }
 
 #[test]
 fn a_remote_word_is_no_local_one() {
-    is_ill_defined("sv", Call::new(WAIT, "Read", &[there().into()]), "all.word is on node 2, and P1 on node 1");
+    is_ill_defined("sv", Call::new(WAIT, "Read", &[there("sv").into()]), "sv.word is on node 2, and P1 on node 1");
     is_ill_defined("sv", Call::new(WAIT, "Read", &[Val::Int(3)]), "3 is no location");
 }
 
 #[test]
 fn a_call_has_its_arguments() {
     is_ill_defined("sv", Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0");
-    is_ill_defined("sv", Call::new(WAIT, "RCAS", &[there().into()]), "RCAS takes 5, and has 1");
+    is_ill_defined("sv", Call::new(WAIT, "RCAS", &[there("sv").into()]), "RCAS takes 5, and has 1");
     is_ill_defined("sv", Call::new(WAIT, "Rfence", &[Val::Int(1)]), "1 is no node");
     is_ill_defined("bal", Call::new(SV, "Bcast", &[]), "Bcast takes 3, and has 0");
 }
 
 #[test]
 fn a_method_is_one_of_the_library() {
-    is_ill_defined("sv", Call::new(WAIT, "Raed", &[there().into()]), "there is no method Raed");
-    is_ill_defined("bal", Call::new(SV, "Raed", &[there().into()]), "there is no method Raed");
+    is_ill_defined("sv", Call::new(WAIT, "Raed", &[there("sv").into()]), "there is no method Raed");
+    is_ill_defined("bal", Call::new(SV, "Raed", &[there("bal").into()]), "there is no method Raed");
 }
 
 #[test]
 fn a_library_is_one_of_those_below() {
     let why = "which is not among the libraries below: put it among those that the entry is built on";
-    is_ill_defined("bal", Call::new(WAIT, "Read", &[there().into()]), why);
-    is_ill_defined("sv", Call::new(Name::literal("words"), "Read", &[there().into()]), why);
+    is_ill_defined("bal", Call::new(WAIT, "Read", &[there("bal").into()]), why);
+    is_ill_defined("sv", Call::new(Name::literal("words"), "Read", &[there("sv").into()]), why);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_litmus_test_over_a_faulty_implementation_has_no_answer() {
         "RDMA_WAIT t\n{ nodes 2; svar v = 0; x@1 = 0; }\n P1@1 | P2@1 ;\n a := x | v.write(1) ;\nallowed (a=0)\n";
     let test = parse("t", text).unwrap();
     for (call, why) in [
-        (Call::new(WAIT, "Raed", &[there().into()]), "there is no method Raed"),
+        (Call::new(WAIT, "Raed", &[there("sv").into()]), "there is no method Raed"),
         (Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0"),
         (Call::new(Name::literal("words"), "Read", &[]), "which is not among the libraries below"),
     ] {
