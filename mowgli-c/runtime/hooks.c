@@ -156,7 +156,12 @@ static struct { uintptr_t at; size_t n; uint64_t pc, frame; int plain; } pending
 static struct bytes entry_state, learned, kept;
 /* 1 if the state at the entry has not been taken, and 2 if that has `kept`, too. */
 int mw_is_entry = 1;
-void mw_state(const void *from, size_t n) { append(&entry_state, from, n); }
+/* Each part has its length before it, so that two lists of parts have equal bytes only if they are equal. */
+void mw_state(const void *from, size_t n)
+{
+	append(&entry_state, &n, sizeof n);
+	append(&entry_state, from, n);
+}
 /* Takes the state that the thread had when the program called the runtime. Behind that, only results of calls are new to it. */
 static void take_state(void)
 {
