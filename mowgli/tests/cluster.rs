@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Completion, Trial};
 
+use crate::ran::file;
 use crate::slurm::{self, Cluster, says};
 
 /// The test.
@@ -48,18 +49,22 @@ fn timeless(text: &str) -> Vec<&str> {
     text.lines().map(|line| &line[..end(line)]).collect()
 }
 
+/// Returns the script of an array of jobs that docs/scale.md prints, for a folder and the built command.
+fn script(folder: &Path) -> String {
+    let page = include_str!("../../docs/scale.md");
+    let (_, rest) = page.split_once("#!/usr/bin/env bash").expect("the page has a script");
+    let (script, _) = rest.split_once("```").expect("the script ends");
+    let here = format!("#!/usr/bin/env bash\n#SBATCH --chdir={}", folder.display());
+    here + &script.replace(" mowgli ", &format!(" {} ", env!("CARGO_BIN_EXE_mowgli")))
+}
+
 fn what_a_cluster_finds_is_what_one_process_finds(folder: &Path, cluster: &Cluster) {
-    let run = folder.join("run").display().to_string();
-    let command = ["check", "rbl", "--variant", "fenced"];
-    let submitted = cluster.says(
-        env!("CARGO_BIN_EXE_mowgli"),
-        &[&["submit", "slurm", "--shards", "16", "--dir", &run, "--run", "--"], &command[..]].concat(),
-    );
-    assert!(submitted.contains("what one process would have said goes to"), "{submitted}");
-    let third = format!("{run}/3.shard");
+    let (array, third) = (file(folder, "array.sbatch", &script(folder)), folder.join("3.shard"));
+    let job = cluster.says("sbatch", &["--parsable", &array]);
+    assert!(job.trim().parse::<u32>().is_ok(), "{job}");
     let mut victim = None;
     until("the third shard is at work", || {
-        victim = process(&third).filter(|_| std::fs::read(&third).is_ok_and(|lines| lines.len() > 10_000));
+        victim = process("3.shard").filter(|_| std::fs::read(&third).is_ok_and(|lines| lines.len() > 10_000));
         victim.is_some()
     });
     cluster.says("kill", &["-9", &victim.unwrap()]);
@@ -67,12 +72,11 @@ fn what_a_cluster_finds_is_what_one_process_finds(folder: &Path, cluster: &Clust
     until("the second node is drained", || cluster.says("sinfo", &["-h", "-n", "n2", "-o", "%T"]).contains("drain"));
     std::thread::sleep(Duration::from_secs(3));
     cluster.says("scontrol", &["update", "nodename=n2", "state=resume"]);
-    let watched = cluster.says(env!("CARGO_BIN_EXE_mowgli"), &["merge", "--watch", &run]);
-    let one = says(env!("CARGO_BIN_EXE_mowgli"), &command).expect("it is sound");
-    assert_eq!(timeless(&watched), timeless(&one));
     until("the jobs are done", || cluster.says("squeue", &["-h"]).trim().is_empty());
-    let merged = std::fs::read_to_string(format!("{run}/merged.txt")).unwrap();
+    let merged = says(env!("CARGO_BIN_EXE_mowgli"), &["merge", &folder.display().to_string()]);
+    let one = says(env!("CARGO_BIN_EXE_mowgli"), &["check", "rbl", "--variant", "fenced"]);
+    let [merged, one] = [merged, one].map(|text| text.expect("it is sound"));
     assert_eq!(timeless(&merged), timeless(&one));
-    let log = std::fs::read_to_string(format!("{run}/3.log")).unwrap();
+    let log = std::fs::read_to_string(folder.join("3.log")).unwrap();
     assert!(log.contains("Killed") && log.contains("shard 3/16 is done"), "{log}");
 }

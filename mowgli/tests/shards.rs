@@ -1,12 +1,6 @@
 //! Runs that processes share: the merged result is that of one process, whatever happened to the shards.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-use mowgli::catalogue::Catalogue;
-use mowgli::check::{CheckOptions, check};
-use mowgli::shards::estimate::estimate;
 
 use crate::ran::{Ran, file, is_bad, mowgli};
 
@@ -161,62 +155,12 @@ fn networks_are_shared_too() {
 }
 
 #[test]
-fn a_folder_of_shards_is_merged_and_watched() {
+fn a_folder_of_shards_is_merged() {
     let folder = tempfile::tempdir().unwrap();
     let command = [&["check", "sv"], &SMALL[..]].concat();
-    let one = timeless(&mowgli(&command).out);
-    shard(folder.path(), &command, 1, 2);
+    shards(folder.path(), &command, 2);
     let path = folder.path().display().to_string();
-    let watching =
-        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(["merge", "--watch", &path]).stdout(Stdio::piped()).spawn();
-    let watching = watching.expect("the command runs");
-    std::thread::sleep(Duration::from_millis(300));
-    shard(folder.path(), &command, 2, 2);
-    let reported = watching.wait_with_output().expect("it ends");
-    assert_eq!(timeless(&String::from_utf8(reported.stdout).unwrap()), one);
-    assert_eq!(timeless(&mowgli(&["merge", &path]).out), one);
-}
-
-#[test]
-fn work_is_estimated_before_it_is_done() {
-    let reported = |args: &[&str]| {
-        let ran = mowgli(&[&["check", "--estimate", "--json"], args].concat());
-        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
-        serde_json::from_str::<serde_json::Value>(ran.out.lines().next().expect("a line")).expect("an object")
-    };
-    let done = |args: &[&str]| {
-        let ran = mowgli(&[&["check", "--json"], args].concat());
-        serde_json::from_str::<serde_json::Value>(ran.out.lines().next().expect("a line")).expect("an object")
-    };
-    let number = |of: &serde_json::Value, name: &str| of[name].as_f64().expect(name);
-    for args in [["bal", "--threads", "3", "--calls", "1"], ["spinlock", "--threads", "2", "--calls", "4"]] {
-        let (estimate, check) = (reported(&args), done(&args));
-        assert_eq!(estimate["clients"], check["clients"], "{args:?}");
-        let ratio = number(&estimate, "executions") / number(&check, "executions");
-        assert!((0.9..=1.1).contains(&ratio), "all were looked at, and {args:?}: {estimate} is not {check}");
-    }
-    let fits = reported(&["spinlock", "--budget", "1s"]);
-    assert!(number(&fits, "seconds") <= 1.0 && number(&fits["bound"], "threads") >= 2.0, "{fits}");
-    is_bad(&["check", "sv", "--estimate", "--budget", "soon"], &["`soon` is no time; write 90s, 10m or 2h"]);
-    let through = ["slock", "--through", "--threads", "2", "--nodes", "1", "--calls", "1"];
-    let (estimate, check) = (reported(&through), done(&through));
-    assert_eq!((&estimate["clients"], estimate["through"].as_bool()), (&check["clients"], Some(true)));
-    assert_eq!(estimate["classes"], check["stats"]["probed"], "all that is asked for outcomes: {check}");
-}
-
-/// Some clients of each shape suffice for an estimate of the whole.
-#[test]
-fn estimates_from_some_clients_are_near() {
-    let entries = Catalogue::builtin().entries();
-    let entry = entries.iter().find(|entry| entry.name == "rbl").expect("a library");
-    let variant = entry.variant("fenced").expect("a variant");
-    let bound = &variant.bounds[0];
-    let options = CheckOptions::default();
-    let estimated = estimate(entry, variant, bound, &options, Duration::from_millis(700)).unwrap();
-    let checked = check(entry, variant, bound, &options).unwrap();
-    assert_eq!(estimated.clients, checked.report.clients);
-    let ratio = estimated.executions as f64 / checked.report.executions as f64;
-    assert!(estimated.or_more || (0.5..=2.0).contains(&ratio), "{estimated:?}: {}", checked.report.executions);
+    assert_eq!(timeless(&mowgli(&["merge", &path]).out), timeless(&mowgli(&command).out));
 }
 
 /// The nodes of the search that take about as long as a state of threads, measured on the libraries at their default
@@ -259,44 +203,6 @@ fn work_is_shared_evenly() {
 #[ignore = "it takes minutes"]
 fn the_default_bounds_are_shared_evenly() {
     is_even(&["check"], 16);
-}
-
-#[test]
-fn jobs_for_a_cluster_are_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("run").display().to_string();
-    let ran = mowgli(&["submit", "slurm", "--shards", "16", "--dir", &dir, "--", "check", "sv", "--values", "1,2"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    let array = std::fs::read_to_string(folder.path().join("run/array.sbatch")).unwrap();
-    for text in
-        ["#SBATCH --array=1-16\n", "check sv --values 1,2 --shard \"$SLURM_ARRAY_TASK_ID/16\"", "scontrol requeue"]
-    {
-        assert!(array.contains(text), "{text}: {array}");
-    }
-    // The script is one for a shell: without Slurm it runs the shard that its environment names.
-    let small = ["--dir", &dir, "--shards", "2", "--", "check", "sv", "--threads", "1", "--calls", "1"];
-    assert_eq!(mowgli(&[&["submit", "slurm"], &small[..]].concat()).code, 0);
-    for number in ["1", "2"] {
-        let ran = Command::new("bash")
-            .arg(format!("{dir}/array.sbatch"))
-            .env("SLURM_ARRAY_TASK_ID", number)
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    }
-    let ran = Command::new("bash").arg(format!("{dir}/merge.sbatch")).output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let merged = std::fs::read_to_string(folder.path().join("run/merged.txt")).unwrap();
-    assert_eq!(timeless(&merged), timeless(&mowgli(&small[5..]).out));
-    is_bad(&["submit", "slurm", "--", "check", "no-such"], &["no-such"]);
-    is_bad(
-        &["submit", "slurm", "--shards", "2", "--", "robust", "x"],
-        &["only `check`, `litmus`, `generate`, `compare` and `networks` have shards"],
-    );
-    is_bad(
-        &["submit", "slurm", "--dir", &dir, "--", "compare", "--model", "RDMA_TSO", "--model", "RDMA_SC"],
-        &["--shards 16"],
-    );
 }
 
 /// A shard that was killed continues at any end of its file, and then writes the same file.

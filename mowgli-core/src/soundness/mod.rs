@@ -8,7 +8,6 @@ pub mod client_log;
 mod client_results;
 pub mod crashes;
 pub mod edits;
-pub mod estimate;
 pub mod form;
 mod generals;
 mod groups;

@@ -1,7 +1,5 @@
 //! Arguments for the size of clients and programs.
 
-use std::time::Duration;
-
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
 
@@ -12,16 +10,6 @@ pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
         Ok(n) => Ok(n),
         Err(e) => Err(e.to_string()),
     }
-}
-
-/// Parses a time, for example 90s, 10m or 2h.
-pub(super) fn budget(text: &str) -> Result<Duration, String> {
-    let units = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
-    let found =
-        units.into_iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?.parse::<u32>().ok()?, seconds)));
-    let found = found.filter(|(number, _)| *number > 0);
-    let (number, seconds) = found.ok_or_else(|| format!("`{text}` is no time; write 90s, 10m or 2h"))?;
-    Ok(Duration::from_secs(u64::from(number) * seconds))
 }
 
 /// The ways in which clients may reach memory of their own node.

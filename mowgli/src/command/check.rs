@@ -2,7 +2,6 @@
 
 mod args;
 mod asked;
-mod estimates;
 mod implementations;
 mod list;
 mod questions;
@@ -11,8 +10,6 @@ mod record;
 pub(super) use self::args::CheckArgs;
 use self::args::{bounds, chosen};
 pub(super) use self::asked::CheckCommand;
-use self::estimates::estimates;
-pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;
 use self::list::list;
 use self::questions::{check_changes, check_difference, check_mutations, check_specifications};
@@ -90,7 +87,6 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLo
     };
     let deadline = Deadline::after(args.timeout);
     let result = match args {
-        CheckArgs { estimate: true, .. } => estimates(args, &catalogue, deadline),
         CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
         CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, deadline),
         CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, deadline),

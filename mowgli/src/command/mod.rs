@@ -44,7 +44,6 @@ mod show;
 #[cfg(feature = "full")]
 mod site;
 mod stages;
-mod submit;
 mod walk;
 
 use std::path::PathBuf;
@@ -110,8 +109,6 @@ enum Command {
     Show(show::ShowArgs),
     /// Say what one process would have said, from what the shards of a run have written.
     Merge(shards::MergeArgs),
-    /// Write a run as jobs for a cluster, and start them: a shard each, and one that merges them.
-    Submit(submit::SubmitArgs),
     #[cfg(feature = "full")]
     #[command(flatten)]
     More(Box<more::More>),
@@ -226,7 +223,6 @@ fn run(own: Vec<Entry>) -> ExitCode {
 fn answered(command: Command, catalogue: Catalogue) -> u8 {
     match command {
         Command::Merge(args) => merged(&args, catalogue),
-        Command::Submit(args) => reported(submitted(&args, &catalogue)),
         command => match share(&command) {
             Some((shard, out)) => {
                 let hash = hash(&command, &catalogue);
@@ -235,20 +231,6 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
             None => done(command, catalogue, None),
         },
     }
-}
-
-/// Writes a run as jobs.
-fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    let command = Cli::try_parse_from(["mowgli"].into_iter().chain(args.command.iter().map(String::as_str)));
-    let command = command
-        .map(Cli::command)
-        .map_err(|e| InputError::new(Code::Argument, format!("what is to be submitted: {e}")))?;
-    hash(&command, catalogue)?;
-    let seconds = match &command {
-        Command::Check(asked) if args.shards.is_none() => check::seconds(asked, catalogue),
-        _ => None,
-    };
-    submit::submitted(args, seconds)
 }
 
 /// Returns the share of a command's work, and the file for its lines.
@@ -315,9 +297,7 @@ fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
         Command::Explain(args) => coded(args.is_json(), explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue, log),
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
-        Command::Merge(_) | Command::Submit(_) => {
-            reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged")))
-        }
+        Command::Merge(_) => reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged"))),
         #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, log, <Cli as clap::CommandFactory>::command()),
     }

@@ -2,15 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
 use mowgli_core::soundness::client_log::Shard;
 
-use super::out::{bar, reported};
+use super::out::reported;
 use crate::error::{Code, InputError};
-use crate::interrupt;
 use crate::shards::identity::{Hash, Identity};
 use crate::shards::log::{Merged, ShardLog, merged};
 
@@ -58,7 +56,7 @@ impl SharedArgs {
 }
 
 /// The most shards of a run.
-pub(super) const MOST: usize = 100_000;
+const MOST: usize = 100_000;
 
 /// The arguments that may differ between the shards of a run.
 const TAKEN: [&str; 4] = ["--shard", "--out", "--jobs", "--timeout"];
@@ -136,22 +134,16 @@ impl Done {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli check bal --shard 1/2 --out 1.shard\n  mowgli check bal --shard 2/2 --out 2.shard\n  mowgli merge 1.shard 2.shard\n  mowgli merge --watch run"
+    after_help = "Examples:\n  mowgli check bal --shard 1/2 --out 1.shard\n  mowgli check bal --shard 2/2 --out 2.shard\n  mowgli merge 1.shard 2.shard"
 )]
 pub(super) struct MergeArgs {
     /// The files that the shards of one run have written, or a folder with files ending in .shard.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Wait until all shards are done, and show how far they are.
-    #[arg(long)]
-    watch: bool,
     /// The file or folder that the command itself would have written: --out of `check` or `generate`.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
-
-/// The time between two reads of the shards' files.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the files that paths stand for: themselves, or the shards in a folder.
 fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
@@ -173,27 +165,12 @@ fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
 /// Reads the files of shards. Returns the arguments of the command with all results, or an exit code if the files are
 /// bad or incomplete.
 pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
-    let read = || merged(&written(&args.files)?);
-    // With `--watch` the files may not exist yet.
-    if !args.watch && !args.files.iter().any(|path| path.exists()) {
+    if !args.files.iter().any(|path| path.exists()) {
         let names = args.files.iter().map(|path| path.display()).join(", ");
         return Err(reported(Err(InputError::new(Code::Argument, format!("{names}: there is no such file"))
             .help("name what `--out` named, or the folder that it is in"))));
     }
-    let mut all = read().map_err(|message| reported(Err(message)))?;
-    if args.watch {
-        let bar = bar("shards".to_owned(), "shards");
-        while !interrupt::requested() && all.as_ref().is_none_or(|all| !all.missing.is_empty()) {
-            if let Some(all) = &all {
-                bar.set_length(all.of as u64);
-                bar.set_position((all.of - all.missing.len()) as u64);
-                bar.set_message(format!("{} lines", all.log.lines()));
-            }
-            std::thread::sleep(PAUSE);
-            all = read().map_err(|message| reported(Err(message)))?;
-        }
-        bar.finish_and_clear();
-    }
+    let all = written(&args.files).and_then(|files| merged(&files)).map_err(|message| reported(Err(message)))?;
     let Some(all) = all else {
         println!("undecided: nothing is in any of these files yet");
         return Err(3);

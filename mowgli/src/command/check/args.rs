@@ -1,14 +1,13 @@
 //! The arguments of `check`, and the entries and bounds that they choose.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::super::bounds::{Placement, Within, at_least_one, budget};
+use super::super::bounds::{Placement, Within, at_least_one};
 use super::super::format::Format;
 use super::super::network::On;
 use super::super::shards::Share;
@@ -19,7 +18,7 @@ use crate::interrupt::Deadline;
 
 #[derive(Args, Default)]
 #[command(
-    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --threads 4 --estimate\n  mowgli check bal --shard 1/2 --out 1.shard"
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --shard 1/2 --out 1.shard"
 )]
 pub(in super::super) struct CheckArgs {
     /// The libraries; by default your own, or all if you have none, at their default bounds.
@@ -70,7 +69,7 @@ pub(in super::super) struct CheckArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Print the verdicts in a format that another tool reads.
-    #[arg(long, value_enum, conflicts_with_all = ["json", "necessity", "mutants", "mutate_spec", "distinguish", "spec", "estimate", "list"])]
+    #[arg(long, value_enum, conflicts_with_all = ["json", "necessity", "mutants", "mutate_spec", "distinguish", "spec", "list"])]
     pub(super) format: Option<Format>,
     /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on. With --shard, where
     /// its lines go.
@@ -80,12 +79,6 @@ pub(in super::super) struct CheckArgs {
     pub(super) on: On,
     #[command(flatten)]
     pub(super) share: Share,
-    /// Say how many clients and executions there are, and how long it takes, from some of them, and check nothing.
-    #[arg(long, conflicts_with_all = ["necessity", "mutants", "spec", "mutate_spec", "distinguish", "shard", "out", "stats", "list"])]
-    pub(super) estimate: bool,
-    /// With --estimate: the largest bound that is done in this time, as 90s, 10m or 2h.
-    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = budget)]
-    pub(super) budget: Option<Duration>,
     /// Show libraries, variants and default bounds, and check nothing.
     #[arg(long, conflicts_with = "shard")]
     pub(super) list: bool,
