@@ -712,6 +712,22 @@ impl CompiledProgram {
         self.process.run(thread, known_as, &tape).ok().map(|(batch, _)| batch.end)
     }
 
+    /// True if a thread that runs again from its beginning, with these results of its calls of the model, makes the call that it
+    /// asked for in this state.
+    pub(crate) fn makes_again(&mut self, thread: usize, state: StateName, results: &[Val]) -> bool {
+        let is_there = |at: CodeAt| matches!(at, CodeAt::Call(call) if call.state == state);
+        let before = (0..=results.len()).find(|n| is_there(self.walk(thread, &results[..*n])));
+        let (Some(n), Some(site)) = (before, self.sites.get(&(thread, state)).cloned()) else { return false };
+        let tape = self.tape(thread, &results[..n]);
+        let Ok((batch, _)) = self.process.run(thread, self.made.threads[thread], &tape) else { return false };
+        let last = match &batch.end {
+            RunEnd::Asks(line) => Some(&line.places),
+            RunEnd::Waits(places) => Some(places),
+            _ => None,
+        };
+        batch.calls.iter().map(|line| &line.places).chain(last).any(|places| *places == site.places)
+    }
+
     /// Returns the results of a thread's calls in C that these results of calls of the model are.
     fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
         let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));

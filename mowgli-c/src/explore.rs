@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::operational::{
-    ConflictingAccesses, Machine, MachineRuns, MachineWalks, Standstill, Step, StuckThread, WalkEnd,
+    ConflictingAccesses, Machine, MachineRuns, MachineWalks, NextAccess, Standstill, Step, StuckThread, WalkEnd,
 };
 use mowgli_rdma::{Network, Switches};
 
@@ -306,7 +306,7 @@ fn finished(
         outcomes.entry(recorded).or_insert_with(|| outcome.clone());
     }
     let expired = || begin.elapsed() > 2 * ask.time;
-    let mut denied = None;
+    let mut is_denied = false;
     let mut execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
         let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
@@ -321,11 +321,7 @@ fn finished(
         drop(machine);
         let Some(steps) = steps else { return Ok(ProgramExecution::default()) };
         let (execution, results) = described(code, &steps);
-        if !expired() && !is_confirmed(code, seek, &results) {
-            denied = Some(
-                "a replay does not confirm an execution that was found: this is a bug of Mowgli, please report it",
-            );
-        }
+        is_denied |= !expired() && !is_confirmed(code, seek, &results);
         Ok(execution)
     };
     let mut shown = Vec::new();
@@ -346,13 +342,21 @@ fn finished(
         let mut machine = machine(world, code, ask)?;
         let found = machine.shortest_to_conflict(&all, ask.states, &expired);
         drop(machine);
-        let first = all.first().copied().zip(Some(Vec::new()));
-        if let Some((both, steps)) = found.or(first) {
-            let (execution, _) = described(code, &steps);
-            racing.push(ProgramRace::of(code, both, execution));
-        }
+        let (both, execution) = match found {
+            Some((both, steps)) => {
+                let (execution, results) = described(code, &steps);
+                let mut is_made =
+                    |of: NextAccess| code.makes_again(of.thread.index(), of.call, &results[of.thread.index()]);
+                is_denied |= !expired() && !(is_made(both.0) && is_made(both.1));
+                (both, execution)
+            }
+            None => (*all.first().expect("a race has accesses"), ProgramExecution::default()),
+        };
+        racing.push(ProgramRace::of(code, both, execution));
     }
-    let limit = code.limits.first().cloned().or_else(|| denied.map(str::to_owned));
+    let denied = is_denied
+        .then(|| "a replay does not confirm what was found: report this bug of Mowgli, unless the program differs from run to run".to_owned());
+    let limit = denied.or_else(|| code.limits.first().cloned());
     let stop = limit.or_else(|| runs.stop.as_ref().map(ToString::to_string));
     let unfinished = unfinished(code, world, &runs, begin);
     let (outcomes, failures, stuck, races) = (recorded, shown, waiting, racing);

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 25] = [
+    let quick: [(&str, fn()); 26] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -90,6 +90,7 @@ pub fn trials() -> Vec<Trial> {
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
         ("failures_have_values_and_stuck_executions_have_steps", failures_have_values_and_stuck_executions_have_steps),
         ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
+        ("what_a_replay_denies_is_said", what_a_replay_denies_is_said),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -584,6 +585,7 @@ fn a_race_is_found_and_its_twin_has_none() {
     let found = json(&race);
     // The lines: 10 posts the WRITE of the data, 17 reads them.
     assert_eq!((race.code, racing_lines(&found)), (1, vec![(10, true), (17, false)]), "{found}");
+    assert_eq!(found["stopped"], Value::Null, "its replay confirms it");
     let last = found["races"][0]["steps"].as_array().and_then(|steps| steps.last());
     assert!(last.is_some_and(|step| step["step"] == "P2: Read(there_8) = 1"), "{found}");
     // Nothing is wrong without the option.
@@ -926,6 +928,24 @@ fn threads_of_each_kind_are_explored() {
     }
     // Compiling is most of it.
     assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+/// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.
+fn what_a_replay_denies_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "changing.c", include_str!("device/changing.c"));
+    let program = compiled(folder.path(), &source, &[]);
+    let runs = folder.path().join("runs").display().to_string();
+    for (kind, what) in [("race", "race on data"), ("failure", "`flag' failed"), ("stuck", "waits for ever")] {
+        let said = |most: usize| {
+            let _ = std::fs::remove_file(&runs);
+            let ran = with("explore", &program, &["--races", "--", &runs, kind, &most.to_string()]);
+            assert!(ran.code != 2, "{kind} {most}: {}", ran.err);
+            (ran.out.contains(what), ran.out.contains("a replay does not confirm what was found"))
+        };
+        assert_eq!(said(1000), (true, false), "{kind}: all runs are equal");
+        assert!((2..8).any(|most| said(most) == (true, true)), "{kind}: a run is denied");
+    }
 }
 
 fn wrong_uses_of_memory_fail() {
