@@ -500,18 +500,25 @@ int mw_native(const void *at, size_t n, int writes)
 	mw_window(at, n, writes);
 	return 1;
 }
-/* The memory that the last hook of each kind announced, and how much of it no instruction has used since. Probes skip it. */
-static struct announced { uintptr_t at; size_t n, left; } to_read, to_write;
+/* The memory that the last hook of each kind announced, and what of it no instruction has used since: how much, and which of the first
+ * 64 bytes. Probes skip an instruction that uses a part for the first time; copies of 15 bytes use one twice. */
+static struct announced { uintptr_t at; size_t n, left; uint64_t unused; } to_read, to_write;
+static uint64_t first_bytes(size_t n) { return n >= 64 ? ~0UL : (1UL << n) - 1; }
+static struct announced announced(void *at, size_t n) { return (struct announced){ (uintptr_t)at, n, n, first_bytes(n) }; }
 static int is_announced(struct announced *a, uintptr_t at, size_t n)
 {
-	if (!a->left || at < a->at || at + n > a->at + a->n) return 0;
+	size_t from = at - a->at;
+	if (at < a->at || at + n > a->at + a->n) return 0;
+	uint64_t bytes = from < 64 ? first_bytes(n) << from : 0;
+	int is_first = a->n <= 64 ? (a->unused & bytes) != 0 : a->left != 0;
+	a->unused &= ~bytes;
 	a->left -= n < a->left ? n : a->left;
-	return 1;
+	return is_first;
 }
 static void reads(void *at, size_t n, int scalar, int plain)
 {
 	if (mw_native(at, n, 0) || !n) return;
-	to_read = (struct announced){ (uintptr_t)at, n, n };
+	to_read = announced(at, n);
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	/* gcc announces a copy by the write and then the read. If no instruction has stored since, the store comes behind this load. */
 	int is_copy = pending.n == n && pending.at == to_write.at && to_write.left == n && !mw_is_on_stack(pending.at);
@@ -535,7 +542,7 @@ static void announces_write(uintptr_t at, size_t n, int scalar, int plain)
 static void writes(void *at, size_t n, int scalar, int plain)
 {
 	if (mw_native(at, n, 1) || !n) return;
-	to_write = (struct announced){ (uintptr_t)at, n, n };
+	to_write = announced(at, n);
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	announces_write((uintptr_t)at, n, scalar, plain);
@@ -561,7 +568,10 @@ void __tsan_init(void) {}
 
 /* Probes are calls in the program's assembly before instructions that no hook announces: see src/probes.rs. They keep all registers, and
  * `saved` points at those that calls do not preserve and the ones that do, from r15 on. */
-enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12 };
+enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12, FRAME = 1 << 13 };
+/* Few programs share words of a frame. In the others, accesses of frames are skipped at once. */
+__attribute__((used)) int mw_shares_frames;
+__asm__(".text\n.globl __mowgli_frame\n__mowgli_frame:\npushfq\ncmpl $0, mw_shares_frames(%rip)\nje 1f\npopfq\njmp __mowgli_probe\n1: popfq\nret\n");
 #define KEEPS_ALL(name) \
 	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\npushfq\ncmpl $0, mw_thread(%rip)\njge 1f\npopfq\nret\n" \
 		"1: pushq %rsi\npushq %rdi\npushq %rax\npushq %rcx\npushq %rdx\npushq %rbx\npushq %rbp\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n" \
@@ -605,6 +615,8 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 	}
 	if (is_read && is_announced(&to_read, from, n)) is_read = 0;
 	if (is_written && is_announced(&to_write, at, n)) is_written = 0;
+	size_t cell = cell_after(at);
+	if ((code & FRAME) && (cell == cell_count || cells[cell].at >= at + n)) return;
 	if (!n || (!is_read && !is_written)) return;
 	enters(saved, 2);
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
@@ -899,9 +911,11 @@ static void cells_are(char *rest)
 {
 	cell_count = (size_t)strtol(rest, &rest, 10);
 	cells = mw_own_realloc(cells, sizeof *cells * (cell_count + 1));
+	mw_shares_frames = 0;
 	for (size_t i = 0; i < cell_count; i++) {
 		cells[i].at = OWN(strtoul(rest, &rest, 10));
 		cells[i].size = strtoul(rest, &rest, 10);
+		mw_shares_frames |= mw_is_on_a_stack(cells[i].at);
 	}
 }
 /* The initial values of cells. */

@@ -103,6 +103,8 @@ void mw_threads_lines(void);
 void mw_threads_state(void);
 void mw_variables_state(void);
 void mw_runs(int thread, uint64_t id, int node);
+/* True of the stack of any thread; of this thread. */
+int mw_is_on_a_stack(uintptr_t at);
 int mw_is_on_stack(uintptr_t at);
 uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);

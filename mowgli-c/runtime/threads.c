@@ -559,6 +559,11 @@ void mw_threads_begin(void)
 	dl_iterate_phdr(finds_variables, NULL);
 }
 uintptr_t mw_end_of_stack(void) { return (uintptr_t)stacks + (size_t)(mw_thread + 1) * STACK; }
+int mw_is_on_a_stack(uintptr_t at)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	return (stacks && at - (uintptr_t)stacks < (size_t)THREADS * STACK) || at - (here - STACK) < 2 * STACK;
+}
 int mw_is_on_stack(uintptr_t at)
 {
 	if (mw_thread == EPILOGUE) return 0;

@@ -1,7 +1,7 @@
 //! Probes in the assembly of a program, for accesses to memory that the hooks of the compiler do not see.
 //!
-//! **Computes**: the assembly with a call before each instruction that reads or writes memory other than its own frame. The call says
-//! which bytes the instruction uses, and how. The runtime skips what a hook has just reported.
+//! **Computes**: the assembly with a call before each instruction that reads or writes memory. The call says which bytes the
+//! instruction uses, and how. The runtime skips what a hook has just reported, and words of a frame that no other thread uses.
 //!
 //! **Invariant**: a probe keeps all registers and flags, so the instruction does the same with it as without it.
 //!
@@ -21,6 +21,8 @@ use std::fmt::Write as _;
 enum Use<'t> {
     /// The operand, its size in bytes, and whether it is read and written.
     Operand(&'t str, u32, bool, bool),
+    /// The same, of a word of its own frame.
+    Frame(&'t str, u32, bool, bool),
     /// A copy or a fill of memory whose addresses are in registers: the bytes of an element, and whether it is repeated.
     Copy(u32, bool),
     Fill(u32, bool),
@@ -35,6 +37,7 @@ const WRITES: u32 = 1 << 9;
 const COPIES: u32 = 1 << 10;
 const FILLS: u32 = 1 << 11;
 const REPEATS: u32 = 1 << 12;
+const FRAME: u32 = 1 << 13;
 
 /// Returns assembly with probes.
 pub(crate) fn probed(assembly: &str) -> String {
@@ -93,16 +96,26 @@ fn prefixed(text: &str) -> (&str, &str) {
 }
 
 fn probe(out: &mut String, used: Use<'_>, text: &str, strings: &mut usize) {
-    let call = |out: &mut String, address: &str, code: u32| {
+    let call_of = |out: &mut String, function: &str, address: &str, code: u32| {
         let _ = writeln!(
             out,
-            "\tpushq %rdi\n{address}\tpushq %rsi\n\tmovl ${code}, %esi\n\tcall __mowgli_probe\n\tpopq %rsi\n\tpopq %rdi"
+            "\tpushq %rdi\n{address}\tpushq %rsi\n\tmovl ${code}, %esi\n\tcall {function}\n\tpopq %rsi\n\tpopq %rdi"
         );
     };
+    let call = |out: &mut String, address: &str, code: u32| call_of(out, "__mowgli_probe", address, code);
+    let with = |size: u32, reads, writes| size | if reads { READS } else { 0 } | if writes { WRITES } else { 0 };
     match used {
         Use::Operand(operand, size, reads, writes) => {
-            let code = size | if reads { READS } else { 0 } | if writes { WRITES } else { 0 };
-            call(out, &format!("\tleaq {operand}, %rdi\n"), code);
+            call(out, &format!("\tleaq {operand}, %rdi\n"), with(size, reads, writes));
+        }
+        Use::Frame(operand, size, reads, writes) => {
+            // The first push moves the stack pointer.
+            let moved = match operand.strip_prefix("(%rsp") {
+                Some(rest) => format!("8(%rsp{rest}"),
+                None if operand.contains("(%rsp") => format!("8+{operand}"),
+                None => operand.to_owned(),
+            };
+            call_of(out, "__mowgli_frame", &format!("\tleaq {moved}, %rdi\n"), FRAME | with(size, reads, writes));
         }
         Use::Copy(size, repeats) => call(out, "", size | COPIES | if repeats { REPEATS } else { 0 }),
         Use::Fill(size, repeats) => call(out, "", size | FILLS | if repeats { REPEATS } else { 0 }),
@@ -140,11 +153,16 @@ fn operands(text: &str) -> Vec<&str> {
     all
 }
 
-/// True if an operand is memory that others can know: no constant, no part of the own frame, and no word of a thread alone.
+/// True if an operand is memory that others can know: no constant, and no word of a thread alone.
 fn is_shared(operand: &str) -> bool {
     let is_constant = operand.starts_with(['$', '%', '*', '.']) || operand.contains("@GOT") || operand.contains("@PLT");
+    !is_constant && !operand.contains("%fs:")
+}
+
+/// True if an operand is a part of the own frame. Others can know its address, and hooks do not see that a structure there is passed.
+fn is_frame(operand: &str) -> bool {
     let base = operand.split_once('(').map(|(_, inner)| inner.split([',', ')']).next().unwrap_or_default().trim());
-    !is_constant && !operand.contains("%fs:") && !matches!(base, Some("%rsp" | "%rbp"))
+    matches!(base, Some("%rsp" | "%rbp"))
 }
 
 /// True if an instruction that accesses memory does nothing with its content.
@@ -176,7 +194,8 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     }
     let jumps = name.starts_with('j') || name.starts_with("call");
     if jumps {
-        let target = all.first().and_then(|o| o.strip_prefix('*')).filter(|o| !o.starts_with('%') && is_shared(o));
+        let is_word = |o: &&str| !o.starts_with('%') && is_shared(o) && !is_frame(o);
+        let target = all.first().and_then(|o| o.strip_prefix('*')).filter(is_word);
         return target.map(|o| Use::Operand(o, 8, true, false)).into_iter().collect();
     }
     let is_memory = |o: &&&str| o.contains('(') || !o.starts_with(['$', '%', '*']);
@@ -191,7 +210,9 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     let is_last = all.last() == Some(&operand);
     let (reads, writes) = directions(name, is_last, all.len());
     match size(name, &all) {
+        Some(size) if is_frame(operand) => vec![Use::Frame(operand, size, reads, writes)],
         Some(size) => vec![Use::Operand(operand, size, reads, writes)],
+        None if is_frame(operand) => vec![],
         None => vec![Use::Unknown],
     }
 }
@@ -227,20 +248,33 @@ fn suffix(text: &str) -> Option<u32> {
 fn size(name: &str, all: &[&str]) -> Option<u32> {
     let has = |register: &str| all.iter().any(|o| o.starts_with(register));
     let plain = name.strip_prefix('v').unwrap_or(name);
-    if has("%xmm") || has("%ymm") {
-        let four =
-            ["movss", "movd", "addss", "subss", "mulss", "divss", "sqrtss", "ucomiss", "comiss", "minss", "maxss"];
+    if has("%xmm") || has("%ymm") || has("%zmm") {
+        let four = ["movss", "addss", "subss", "mulss", "divss", "sqrtss", "ucomiss", "comiss", "minss", "maxss"];
         let eight = [
-            "movq", "movsd", "movlp", "movhp", "addsd", "subsd", "mulsd", "divsd", "sqrtsd", "ucomisd", "comisd",
-            "minsd", "maxsd", "cvtps2pd", "cvtdq2pd", "cvtsd2", "cvttsd2", "movddup",
+            "movsd", "movlp", "movhp", "addsd", "subsd", "mulsd", "divsd", "sqrtsd", "ucomisd", "comisd", "minsd",
+            "maxsd", "cvtps2pd", "cvtdq2pd", "cvtsd2", "cvttsd2", "movddup",
         ];
         let is = |all: &[&str]| all.iter().any(|base| plain.starts_with(base));
+        // Its addresses are in a vector, or some elements are left out.
+        let is_partial = ["gather", "scatter", "mask", "compress", "expand"].iter().any(|part| plain.contains(part));
         return match plain {
+            _ if is_partial => None,
+            "movd" => Some(4),
+            "movq" => Some(8),
+            name if name.contains("broadcast") => match name.chars().last()? {
+                'b' => Some(1),
+                'w' => Some(2),
+                'd' if name.ends_with("sd") => Some(8),
+                'd' | 's' => Some(4),
+                'q' => Some(8),
+                _ => Some(16),
+            },
             name if name.starts_with("cvtsi2") => suffix(&name[name.len() - 1..]),
             name if name.starts_with("cvtss2") || name.starts_with("cvttss2") => Some(4),
             _ if is(&eight) => Some(8),
             _ if is(&four) => Some(4),
             name if name.starts_with("pextr") || name.starts_with("pinsr") => suffix(&name[name.len() - 1..]),
+            _ if has("%zmm") => Some(64),
             _ if has("%ymm") => Some(32),
             _ => Some(16),
         };
@@ -293,17 +327,30 @@ mod tests {
         assert_eq!(one("pushq 8(%rax)"), [Use::Operand("8(%rax)", 8, true, false)]);
         assert_eq!(one("fldt (%rax)"), [Use::Operand("(%rax)", 10, true, false)]);
         assert_eq!(one("movsd (%rax), %xmm0"), [Use::Operand("(%rax)", 8, true, false)]);
+        for (name, register, size) in [
+            ("movd", "xmm", 4),
+            ("movq", "xmm", 8),
+            ("movdqu", "xmm", 16),
+            ("movdqa", "xmm", 16),
+            ("vmovdqu", "ymm", 32),
+            ("vmovdqu64", "zmm", 64),
+            ("vmovd", "xmm", 4),
+            ("movddup", "xmm", 8),
+            ("vpbroadcastw", "xmm", 2),
+            ("vbroadcastsd", "ymm", 8),
+            ("vbroadcasti128", "ymm", 16),
+        ] {
+            let text = format!("{name} (%rax), %{register}0");
+            assert_eq!(uses(&text, false, false), [Use::Operand("(%rax)", size, true, false)], "{text}");
+        }
+        assert_eq!(one("vpgatherdd %ymm2, (%rax,%ymm1,4), %ymm0"), [Use::Unknown]);
         assert_eq!(one("call *16(%rax)"), [Use::Operand("16(%rax)", 8, true, false)]);
         assert_eq!(uses("movsq", true, false), [Use::Copy(8, true)]);
         assert_eq!(uses("stosq %rax, (%rdi)", true, false), [Use::Fill(8, true)]);
-        for own in [
-            "movq -8(%rbp), %rax",
-            "leaq b(%rip), %rax",
-            "movl %fs:x@tpoff, %eax",
-            "jmp *.L4(,%rax,8)",
-            "call f",
-            "ret",
-        ] {
+        assert_eq!(one("movq -8(%rbp), %rax"), [Use::Frame("-8(%rbp)", 8, true, false)]);
+        assert_eq!(one("movups %xmm0, (%rsp)"), [Use::Frame("(%rsp)", 16, false, true)]);
+        assert!(probed("\tmovups %xmm0, (%rsp)\n").contains("leaq 8(%rsp), %rdi"));
+        for own in ["leaq b(%rip), %rax", "movl %fs:x@tpoff, %eax", "jmp *.L4(,%rax,8)", "call f", "ret"] {
             assert_eq!(one(own), [], "{own}");
         }
     }

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 26] = [
+    let quick: [(&str, fn()); 27] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -83,6 +83,7 @@ pub fn trials() -> Vec<Trial> {
         ("a_send_does_not_block_later_writes", a_send_does_not_block_later_writes),
         ("strings_are_read_and_written_word_by_word", strings_are_read_and_written_word_by_word),
         ("records_are_read_word_by_word", records_are_read_word_by_word),
+        ("structures_are_seen_where_no_hook_is", structures_are_seen_where_no_hook_is),
         ("functions_of_libc_are_seen", functions_of_libc_are_seen),
         ("fences_are_seen_and_what_stays_unseen_is_named", fences_are_seen_and_what_stays_unseen_is_named),
         ("threads_of_each_kind_are_explored", threads_of_each_kind_are_explored),
@@ -853,6 +854,27 @@ fn records_are_read_word_by_word() {
     for read in reads {
         let ran = of_device("records.c", &[&format!("READ={read}")], &["--json"]);
         assert_eq!(all_values(&ran, read), expected, "{read}");
+    }
+}
+
+/// Structures that others know are seen where they are passed, listed and assigned, in the heap and in a frame, with and without optimisation.
+fn structures_are_seen_where_no_hook_is() {
+    let outcomes = |values: &[(i64, Option<i64>)]| -> BTreeSet<Vec<i64>> {
+        values.iter().map(|(seen, b)| std::iter::once(*seen).chain(*b).collect()).collect()
+    };
+    let read = outcomes(&[(1, None), (1, Some(1)), (7, Some(1))]);
+    let written = outcomes(&[(0, None), (0, Some(1)), (0, Some(5))]);
+    for (of, expected) in [("passed(r)", &read), ("listed(1,r)", &read), ("(r=made(5),0)", &written)] {
+        for is_frame in [0, 1] {
+            for level in ["-O0", "-O1"] {
+                let folder = tempfile::tempdir().unwrap();
+                let source = file(folder.path(), "frames.c", include_str!("device/frames.c"));
+                let flags = [format!("-DOF(r)={of}"), format!("-DIS_FRAME={is_frame}"), level.to_owned()];
+                let program = compiled(folder.path(), &source, &flags.each_ref().map(String::as_str));
+                let ran = with("explore", &program, &["--json"]);
+                assert_eq!(all_values(&ran, of), *expected, "{of} {is_frame} {level}");
+            }
+        }
     }
 }
 
