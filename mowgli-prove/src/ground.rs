@@ -63,6 +63,12 @@ struct Atom {
     is_given: bool,
 }
 
+/// Returns the value of a formula whose body has this value for arbitrary elements. The other value for one tuple of elements
+/// settles the formula.
+fn unless_settled(formula: &Quantified) -> TermId {
+    if formula.is_some { FALSE } else { TRUE }
+}
+
 /// Instances of a theory. After more terms are named or formulas given, only the new instances are made.
 #[derive(Clone)]
 pub struct Ground<'a> {
@@ -270,6 +276,9 @@ impl<'a> Ground<'a> {
         for i in 0..self.atoms.len() {
             let says = self.again(self.atoms[i].says, &mut seen);
             let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
+            if says == unless_settled(&formula) {
+                self.learn(atom, says);
+            }
             let key = (formula.is_some, self.atoms[i].own.clone(), says);
             let first = *self.alike.entry(key).or_insert(atom);
             self.learn(first, atom);
@@ -605,7 +614,7 @@ impl<'a> Ground<'a> {
     /// Returns the value of a quantified formula, from the instances for these tuples.
     fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, tuples: Vec<Ids>) -> TermId {
         let place = (formula.place, bound.clone());
-        let settles = if formula.is_some { TRUE } else { FALSE };
+        let settles = if unless_settled(formula) == FALSE { TRUE } else { FALSE };
         let mut instances = Vec::new();
         for tuple in tuples {
             let before = bound.len();
@@ -638,7 +647,8 @@ impl<'a> Ground<'a> {
         known
     }
 
-    /// Returns the atom for a formula. Formulas that say the same share one.
+    /// Returns the atom for a formula, or its truth value if the body has it for arbitrary elements. Formulas that say the same
+    /// share an atom.
     fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, place: &(usize, Ids)) -> TermId {
         if let Some(position) = self.at_place.get(place) {
             return self.atoms[*position].atom;
@@ -648,6 +658,9 @@ impl<'a> Ground<'a> {
         bound.extend(own.iter().copied());
         let says = self.value(&formula.body, bound);
         bound.truncate(before);
+        if says == unless_settled(formula) {
+            return says;
+        }
         let key = (formula.is_some, own.clone(), says);
         let atom = match self.alike.get(&key) {
             Some(atom) => *atom,
@@ -824,6 +837,23 @@ mod tests {
         let known = [("b", "c"), ("a", "d")].map(|(x, y)| ground.is_known(&equal(symbol(x), symbol(y))));
         assert_eq!(known, [Some(true), None]);
         assert_eq!(ground.is_known(&equal(of(&["d", "e", "f"]), of(&["a", "c"]))), Some(true));
+    }
+
+    /// A formula is decided if its body is, for arbitrary elements: nothing is r if r relates nothing. An example is `atomic` of
+    /// `msw`, which goes through the empty `rao`.
+    #[test]
+    fn quantifiers_over_what_never_holds_are_decided() {
+        let mut theory = Theory::default();
+        theory.sort("S");
+        theory.function("r", &["S", "S"], "Bool");
+        theory.function("p", &["S"], "Bool");
+        let ready = PreparedTheory::new(&theory, &BTreeMap::from([("r".to_owned(), truth(false))]));
+        let mut ground = Ground::new(&ready);
+        let [x, c] = ["x", "c"].map(symbol);
+        let step = and([app("p", [&x]), app("r", [&x, &c])]);
+        assert_eq!(ground.is_known(&any(&[("x", "S")], step.clone())), Some(false));
+        assert_eq!(ground.is_known(&all(&[("x", "S")], not(step))), Some(true));
+        assert_eq!(ground.is_known(&any(&[("x", "S")], app("p", [&x]))), None);
     }
 
     /// Returns a formula about `r`, `p` and the bound variables, of which there is at least one. Quantifiers inside may bind

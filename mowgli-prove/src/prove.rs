@@ -524,7 +524,7 @@ impl Attempt<'_> {
                     wrong = Some(contradiction.into());
                     false
                 }
-                Ok(()) => late < ENOUGH,
+                Ok(()) => late < ENOUGH && seen < MOST,
             }
         });
         if wrong.is_none() && seen > 0 && !turned {
@@ -630,6 +630,9 @@ pub(crate) fn all_follow(answers: &[(SolverProgram, SolverAnswer)]) -> bool {
 
 /// The number of executions in which the axioms are checked beyond those that the witnesses need.
 const ENOUGH: usize = 100;
+
+/// The most executions in which a search looks for witnesses. Each takes milliseconds, and two hundred are enough for most libraries.
+const MOST: usize = 5_000;
 
 /// The search for an execution that satisfies the hypothesis of a question.
 struct HypothesisSearch {
