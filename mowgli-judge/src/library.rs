@@ -450,8 +450,16 @@ pub trait Reshaping: Send + Sync {
         Equivariance::Unknown
     }
 
-    /// Returns the shapes of an event, given the shapes in the library.
-    fn shapes(&self, world: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape>;
+    /// Returns the shapes of calls as terms, which then say alone how events happen. By default `None`.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        None
+    }
+
+    /// Returns the shapes of an event, given the shapes in the library. By default the meaning of [`Self::shape_terms`], or else
+    /// these shapes.
+    fn shapes(&self, world: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape> {
+        self.shape_terms().map_or(known, |terms| terms.of(world, event))
+    }
 
     /// True if the specification covers these calls, given its own answer `by_itself`.
     fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
@@ -485,6 +493,10 @@ impl<R: Reshaping> Library for Reshaped<R> {
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         self.of.fault(world, thread, call)
+    }
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        self.by.shape_terms()
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {

@@ -47,6 +47,8 @@ pub struct ProofOptions {
     pub limit: SolverLimit,
     /// The limit of the search for executions in which the hypotheses hold, in its own steps: see [`SearchSteps`].
     pub executions: u64,
+    /// True to ask a solver about each obligation as a whole that no answer has closed.
+    pub confirms: bool,
     /// True to keep the questions: [`ObligationResult::file`] prints them.
     pub keep: bool,
 }
@@ -141,6 +143,16 @@ impl ObligationResult {
     pub fn is_by_simplifier_alone(&self) -> bool {
         let is_confirmed = matches!(self.whole, Some((SolverAnswer::Follows, _)));
         self.closed.is_some_and(|closed| closed != Closed::Solver) && !is_confirmed
+    }
+
+    /// Takes the answer to the obligation as a whole. The answer `sat` is an error of this crate, and the row is open.
+    fn answer_as_a_whole(&mut self, solver: SolverProgram, answer: SolverAnswer, kept: Option<Query>) {
+        if answer == SolverAnswer::Fails {
+            let why =
+                format!("it holds by definition, and {solver} has a structure in which it fails: an error of Mowgli");
+            (self.closed, self.why) = (None, Some(why));
+        }
+        self.whole = Some((answer, kept));
     }
 
     /// Returns the questions as one SMT-LIB file, each with its case splits as comments, or `None` if there are no
@@ -241,14 +253,17 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         let mut proof = attempt.made(shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
         proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
         errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
-        let is_refuted = |row: &&ObligationResult| matches!(row.whole, Some((SolverAnswer::Fails, _)));
-        let refuted =
-            proof.rows.iter().filter(is_refuted).map(|row| contradiction!("{} is refuted by a solver", row.obligation));
-        errors.extend(refuted.map(Error::from));
+        errors.extend(refuted_by_solver(&proof.rows));
         proof.errors.extend(errors);
         proof.covers = source.covers(&kinds);
         return proof;
     }
+}
+
+/// Returns an error for each row that a solver refutes although it holds by definition.
+fn refuted_by_solver(rows: &[ObligationResult]) -> impl Iterator<Item = Error> {
+    let is_refuted = |row: &&ObligationResult| matches!(row.whole, Some((SolverAnswer::Fails, _)));
+    rows.iter().filter(is_refuted).map(|row| contradiction!("{} is refuted by a solver", row.obligation).into())
 }
 
 /// Lists every obligation as open when some kind of calls has no template.
@@ -599,7 +614,9 @@ fn answered_by(
         if row.closing == 0 {
             row.answers.clear();
             row.questions.clear();
-            confirm(&mut row, options, (theory, obligation));
+            if options.confirms {
+                confirm(&mut row, options, (theory, obligation));
+            }
         }
         row.time = start.elapsed();
     }
@@ -609,18 +626,13 @@ fn answered_by(
 /// The steps of a solver for an obligation that no answer of a solver has closed.
 const CONFIRM: u64 = SolverLimit::SECOND / 2;
 
-/// Asks a solver about an obligation as a whole that no answer has closed. An answer `sat` is an error of this crate.
+/// Asks a solver about an obligation as a whole that no answer has closed.
 fn confirm(row: &mut ObligationResult, options: &ProofOptions, (theory, obligation): (&Theory, &Obligation)) {
     let Some(&solver) = options.solvers.first() else { return };
     let answer = ask(solver, theory, obligation, options.limit.at_most(CONFIRM));
-    if answer == SolverAnswer::Fails {
-        row.closed = None;
-        row.why =
-            Some(format!("it holds by definition, and {solver} has a structure in which it fails: an error of Mowgli"));
-    }
     let kept = (options.keep && answer == SolverAnswer::Follows)
         .then(|| Query::whole(solver, theory, obligation, answer.clone()));
-    row.whole = Some((answer, kept));
+    row.answer_as_a_whole(solver, answer, kept);
 }
 
 /// True if some solver was asked, and each one that was asked shows the obligation.
@@ -951,5 +963,46 @@ impl Draw {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 % n.max(1) as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    use super::*;
+
+    /// A row that holds by definition is open if a solver has a structure in which it fails. If the solver does not know, the row
+    /// rests on this crate alone.
+    #[test]
+    fn a_solver_may_deny_that_something_holds_by_definition() {
+        let by = |answer| {
+            let named = ObligationResult::named("iso inside hb".to_owned());
+            let mut row = ObligationResult { closed: Some(Closed::Definition), ..named };
+            row.answer_as_a_whole(SolverProgram::Z3, answer, None);
+            (row.is_shown(), row.is_by_simplifier_alone(), refuted_by_solver(&[row]).count())
+        };
+        assert_eq!(by(SolverAnswer::Follows), (true, false, 0));
+        assert_eq!(by(SolverAnswer::out_of_steps()), (true, true, 0));
+        assert_eq!(by(SolverAnswer::Fails), (false, false, 1));
+    }
+
+    /// The limit of a search counts steps, so a machine that is slower finds the same executions.
+    #[test]
+    fn a_slow_machine_finds_the_same_executions() {
+        let all = catalogue();
+        let source = ProofSource::published(named(&all, "sv").unwrap());
+        let found = |pause| {
+            let mut found = Vec::new();
+            executions(&source, false, 1_000, &mut |execution| {
+                std::thread::sleep(pause);
+                found.push(execution.events.clone());
+                true
+            });
+            found
+        };
+        let quick = found(Duration::ZERO);
+        assert!(quick.len() > 20, "{}", quick.len());
+        assert!(quick == found(Duration::from_millis(3)));
     }
 }

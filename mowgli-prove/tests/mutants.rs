@@ -117,8 +117,13 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     if source.kinds().is_err() {
         return End::NoTemplate;
     }
-    let options =
-        ProofOptions { solvers: vec![SolverProgram::Z3], limit: QUESTION, executions: EXECUTIONS, keep: false };
+    let options = ProofOptions {
+        solvers: vec![SolverProgram::Z3],
+        limit: QUESTION,
+        executions: EXECUTIONS,
+        confirms: true,
+        keep: false,
+    };
     if !prove(&source, &options).is_proved() {
         return End::Open;
     }

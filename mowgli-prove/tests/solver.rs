@@ -128,7 +128,10 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
         subject: &*entry.subject,
     };
     let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
-    prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: library == "sv" })
+    prove(
+        &source,
+        &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, confirms: true, keep: library == "sv" },
+    )
 }
 
 /// Proves an implementation of a library, with this many seconds for each question.
@@ -144,7 +147,7 @@ fn proved_by(
 ) -> Proof {
     let source = source(entry, implementation);
     let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
-    prove(&source, &ProofOptions { solvers, limit, executions, keep: false })
+    prove(&source, &ProofOptions { solvers, limit, executions, confirms: true, keep: false })
 }
 
 /// Returns the errors that kept the prover from a proof, in words.
@@ -769,6 +772,7 @@ fn no_broken_barrier_is_proved() {
         solvers: vec![SolverProgram::Z3],
         limit: SolverLimit::of(2 * SolverLimit::SECOND),
         executions: EXECUTIONS / 6,
+        confirms: true,
         keep: false,
     };
     let proof = prove(&source, &options);
@@ -825,7 +829,8 @@ fn says_nothing() -> Vec<Lemma> {
 
 fn robust(cpu: Cpu, variant: &str) -> Proof {
     let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, keep: true };
+    let options =
+        ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, confirms: true, keep: true };
     robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -859,7 +864,8 @@ fn no_variant_of_robustness_is_proved() {
 
 fn compiled(variant: &str) -> Proof {
     let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, keep: true };
+    let options =
+        ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, confirms: true, keep: true };
     polls::proved(variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -929,7 +935,10 @@ fn certificates_of_slock() {
     let entry = named(&all, "slock").unwrap();
     let source = source(entry, entry.variant("published").unwrap().implementation.clone());
     let (limit, executions) = (SolverLimit::of(20 * SolverLimit::SECOND), EXECUTIONS);
-    let proof = prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: true });
+    let proof = prove(
+        &source,
+        &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, confirms: true, keep: true },
+    );
     let queries = proof.rows.iter().flat_map(|row| &row.questions).enumerate();
     let leaves: Vec<(String, &Query)> = queries.map(|(i, query)| (format!("slock-{i}"), query)).collect();
     let folder = std::env::temp_dir().join(format!("mowgli-certificates-{}", std::process::id()));

@@ -209,8 +209,10 @@ fn functions_that_say_something_else_than_terms_are_noticed() {
         let published = source(entry, entry.variant("published").unwrap().implementation.clone());
         let source = ProofSource { specification: &specification, ..published };
         let limit = SolverLimit::of(SolverLimit::SECOND);
-        let proof =
-            prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions: EXECUTIONS / 30, keep: false });
+        let proof = prove(
+            &source,
+            &ProofOptions { solvers: Vec::new(), limit, executions: EXECUTIONS / 30, confirms: true, keep: false },
+        );
         proof.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let [admits, shapes] = ["does not admit just the calls that come in rounds", "are not those that its terms say"];
@@ -543,7 +545,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variant(variant).unwrap().implementation.clone());
         let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
-        prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, keep: false })
+        prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false })
     };
     let proof = of("kvstore", "published");
     assert!(!proof.is_proved() && proof.rows.iter().all(|row| !row.is_shown() && row.result() == "open"));
@@ -579,7 +581,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
 #[test]
 fn nothing_is_proved_without_a_solver() {
     let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
-    let options = ProofOptions { solvers: Vec::new(), limit, executions, keep: false };
+    let options = ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false };
     let proof = robust::proved(Cpu::Sc, "published", &options).unwrap();
     assert!(proof.errors.is_empty() && proof.rows.iter().all(|row| !row.is_shown()));
 }

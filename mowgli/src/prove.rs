@@ -457,23 +457,42 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
     use mowgli_prove::prove::Closed;
 
+    /// Returns the line of JSON with these words about what a proof does not cover.
+    fn line(sound: &Proved, words: &str) -> String {
+        let json: serde_json::Value = serde_json::from_str(&sound.json()).expect("it is JSON");
+        let lines = json["not_covered"].as_array().expect("it is a list").iter().map(|line| line.as_str().unwrap());
+        lines.into_iter().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words} in {json}")).to_owned()
+    }
+
     /// A claim that is both proved and refuted is an error, whichever of the two is wrong.
     #[test]
     fn what_is_proved_and_refuted_is_an_error() {
         let all = catalogue();
         let entry = named(&all, "sv").unwrap();
         let variant = entry.variant("fence-of-puts").unwrap();
-        let options =
-            ProofOptions { solvers: Vec::new(), limit: SolverLimit::of(BRIEF), executions: 1000, keep: false };
+        let options = ProofOptions {
+            solvers: Vec::new(),
+            limit: SolverLimit::of(BRIEF),
+            executions: 1000,
+            confirms: true,
+            keep: false,
+        };
         let refuted = proved(entry, variant, &options, 2_000).unwrap();
         assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));
         let mut row = refuted.proof.rows[0].clone();
         row.closed = Some(Closed::Definition);
         row.why = None;
-        let proof = Proof { rows: vec![row], executions: 1, ..Proof::default() };
-        let sound = Proved { proof: proof.clone(), refutation: None, expected: Expected::Sound, ..refuted };
+        let covers = vec!["objects of size 2".to_owned()];
+        let proof = Proof { rows: vec![row], executions: 1, covers, ..Proof::default() };
+        let layers = vec!["wlock".to_owned()];
+        let sound = Proved { proof: proof.clone(), layers, refutation: None, expected: Expected::Sound, ..refuted };
         assert_eq!((sound.word().text(), sound.code()), ("proved", 0));
         assert!(sound.text().contains("proved, for every client"), "{}", sound.text());
+        for beside in
+            ["progress", "an empty set of nodes", "other forms", "another size than 2", "no tower", "simplifier"]
+        {
+            assert!(sound.text().contains(&format!("  does not cover {}", line(&sound, beside))), "{}", sound.text());
+        }
         let refuted = proved(entry, variant, &options, 2_000).unwrap();
         let both = Proved { proof, ..refuted };
         assert_eq!((both.word(), both.code()), (ProofVerdict::Contradiction, 2));

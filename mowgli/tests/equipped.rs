@@ -85,7 +85,8 @@ fn main() -> ExitCode {
     ];
     let papers: [(&str, fn()); 1] = [("pictures_compile_in_latex", pictures_compile_in_latex)];
     let all_papers: [(&str, fn()); 1] = [("pictures_of_all_papers_are_pdf", pictures_of_all_papers_are_pdf)];
-    let proofs: [(&str, fn()); 5] = [
+    let proofs: [(&str, fn()); 6] = [
+        ("certificates_are_proofs_of_false", certificates_are_proofs_of_false),
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("a_broken_variant_of_sv_is_refuted", || broken_variant_of_sv_is_refuted("first-target-only")),
         ("what_is_over_a_library_is_proved", what_is_over_a_library_is_proved),
@@ -1121,6 +1122,37 @@ fn repaired_bodies_are_proved_on_their_network() {
     let repair = &cell["repair"];
     assert_eq!(repair["insert"], serde_json::json!(["GF: the fence flag on Get of bot, bot"]), "{cell}");
     assert_eq!((repair["verdict"].as_str(), repair["proved"].as_str()), (Some("sound"), Some("proved")), "{cell}");
+}
+
+/// Programs in place of cvc5 and ethos: the proofs assume a statement of the question and claim that it is false. Such an ethos
+/// accepts a proof without an end, unless it is asked for one.
+const CVC5: &str = r#"#!/bin/sh
+for question; do :; done
+[ "$question" = --version ] && { echo "This is cvc5 of a test"; exit; }
+assumed=$(sed -n 's/^(assert \(.*\))$/\1/p' "$question" | grep -v 'forall\|exists' | head -1)
+printf 'unsat\n(\n(assume @p1 %s)\n(step @p2 false :rule trust :premises (@p1))\n)\n' "$assumed"
+"#;
+const ETHOS: &str = r#"#!/bin/sh
+case "$*" in *--require-proof-of-false*--include=rules.eo*) echo correct ;; *) echo incomplete ;; esac
+"#;
+
+/// Ethos is asked for a proof of false, and obligations are counted beside leaves.
+fn certificates_are_proofs_of_false() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("cvc5", CVC5), ("ethos", ETHOS)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let certificates = folder.path().join("certificates").display().to_string();
+    let before = std::env::var("PATH").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mowgli"));
+    command.args(["prove", "slock", "--certificates", &certificates]).env("MOWGLI_CPC", "rules.eo");
+    let ran = command.env("PATH", format!("{}:{before}", folder.path().display())).output().expect("the command runs");
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    let line = printed.lines().find(|line| line.contains("leaves")).unwrap_or_else(|| panic!("{printed}"));
+    assert!(line.contains(" of 6") && !line.contains(" 0 checked") && !line.contains("rejected"), "{line}");
 }
 
 fn sv_is_proved_and_its_obligations_are_written() {

@@ -166,7 +166,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
         return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
     let limit = SolverLimit::of(args.timeout.saturating_mul(SolverLimit::SECOND));
-    let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, keep: false };
+    let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, confirms: true, keep: false };
     let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
     let part = log.map(|log| log.part("libraries".to_owned()));
     let ask = TableRequest {

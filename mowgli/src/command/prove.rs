@@ -119,6 +119,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
             cancel: Duration::from_secs(args.timeout),
         },
         executions: EXECUTIONS,
+        confirms: true,
         keep: args.emit.is_some() || args.certificates.is_some(),
     };
     for folder in args.emit.iter().chain(&args.certificates) {

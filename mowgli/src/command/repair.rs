@@ -110,7 +110,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     let solvers: Vec<SolverProgram> = [SolverProgram::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
     let limit = mowgli_prove::solve::SolverLimit::of(10 * mowgli_prove::solve::SolverLimit::SECOND);
     let executions = mowgli_prove::prove::EXECUTIONS;
-    let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
+    let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, confirms: true, keep: false };
     let ask = bodies::BodyRepairRequest {
         costs,
         weaken: args.weaken,

@@ -657,7 +657,7 @@ mod tests {
         let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
         let limit = mowgli_prove::solve::SolverLimit::of(20 * mowgli_prove::solve::SolverLimit::SECOND);
         let executions = mowgli_prove::prove::EXECUTIONS;
-        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
+        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, confirms: true, keep: false };
         let (costs, options) = (Costs::default(), CheckOptions::default());
         let ask = BodyRepairRequest {
             costs: &costs,
