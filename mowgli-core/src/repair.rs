@@ -198,11 +198,13 @@ pub struct Limit {
     pub repairs: usize,
     /// The most that a repair may cost.
     pub cost: u64,
+    /// The number of questions after which the search, if it has no repair, looks for one that need not be the cheapest.
+    pub patience: usize,
 }
 
 impl Default for Limit {
     fn default() -> Self {
-        Self { insertions: 6, repairs: 100, cost: u64::MAX }
+        Self { insertions: 6, repairs: 100, cost: u64::MAX, patience: usize::MAX }
     }
 }
 
@@ -255,10 +257,14 @@ impl Repairs {
             conflicts: Vec::new(),
             over: Vec::new(),
             is_passed_over: Cell::new(false),
+            some: None,
             found: Self::default(),
         };
         if let Err(open) = search.run() {
             search.found.open.get_or_insert(open);
+        }
+        if search.found.open.is_some() && search.found.minimal.is_empty() {
+            search.found.minimal.extend(search.some.flatten());
         }
         if search.is_passed_over.get() {
             search.found.open.get_or_insert(MoreRepairs::NoNews);
@@ -288,12 +294,13 @@ struct RepairSearch<'a> {
     over: Vec<Insertions>,
     /// Whether `is_news` made the search skip some set.
     is_passed_over: Cell<bool>,
+    /// A repair that need not be the cheapest, if the search has looked for one and there is one.
+    some: Option<Option<Insertions>>,
     found: Repairs,
 }
 
 impl RepairSearch<'_> {
     fn run(&mut self) -> Result<(), MoreRepairs> {
-        let all: Insertions = (0..self.costs.len()).collect();
         let (mut stopped, mut are_asked) = (0, false);
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
@@ -314,28 +321,62 @@ impl RepairSearch<'_> {
                 answer => answer?,
             };
             if is_wrong {
-                let mut rest: Vec<usize> = all.difference(&set).copied().collect();
-                // Start behind the set, so that different elements are tried first each time when the solver cannot try
-                // them all.
-                let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
-                rest.rotate_left(first);
-                let largest = self.grown(set, &rest)?;
-                let conflict: Insertions = all.difference(&largest).copied().collect();
+                let conflict = self.conflict(set)?;
                 if conflict.is_empty() {
                     self.found.hopeless = true;
                     return Ok(());
                 }
-                let is_vague = conflict.len() * 2 > all.len();
+                let is_vague = conflict.len() * 2 > self.costs.len();
                 self.conflicts.push(conflict);
                 if is_vague && !are_asked {
                     are_asked = true;
                     self.ask_each()?;
+                }
+                if self.found.asked > self.limit.patience && self.found.minimal.is_empty() && self.some.is_none() {
+                    self.some = Some(self.any()?);
                 }
                 continue;
             }
             self.right(set)?;
         }
         Ok(())
+    }
+
+    /// Returns insertions of which every repair has one, given a set with which something wrong happens.
+    fn conflict(&mut self, set: Insertions) -> Result<Insertions, MoreRepairs> {
+        let all: Insertions = (0..self.costs.len()).collect();
+        let mut rest: Vec<usize> = all.difference(&set).copied().collect();
+        // Start behind the set, so that different elements are tried first each time when the solver cannot try them all.
+        let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
+        rest.rotate_left(first);
+        let largest = self.grown(set, &rest)?;
+        Ok(all.difference(&largest).copied().collect())
+    }
+
+    /// Returns a repair from which nothing can be left out. The search adds the dearest harmless insertion of a conflict until
+    /// nothing wrong happens, because it orders most. Then it leaves out what is not needed, the dearest first.
+    fn any(&mut self) -> Result<Option<Insertions>, MoreRepairs> {
+        let mut set = Insertions::new();
+        while self.is_wrong(&set)? {
+            let conflict = self.conflict(set.clone())?;
+            let dearest = conflict.iter().copied().sorted_by_key(|&i| std::cmp::Reverse(self.costs[i])).collect_vec();
+            self.conflicts.push(conflict);
+            let mut larger = dearest.into_iter().map(|i| set.iter().copied().chain([i]).collect::<Insertions>());
+            let harmless = larger.find_map(|larger| match self.program.keeps(&larger) {
+                Ok(keeps) => keeps.then_some(Ok(larger)),
+                Err(stop) => Some(Err(MoreRepairs::Stopped(stop))),
+            });
+            let Some(harmless) = harmless else { return Ok(None) };
+            set = harmless?;
+        }
+        for i in set.iter().copied().sorted_by_key(|&i| std::cmp::Reverse(self.costs[i])) {
+            let smaller: Insertions = set.iter().copied().filter(|&other| other != i).collect();
+            if !self.is_wrong(&smaller)? {
+                set = smaller;
+            }
+        }
+        let keeps = self.program.keeps(&set).map_err(MoreRepairs::Stopped)?;
+        Ok((keeps && Repairs::cost(&set, self.costs) <= self.limit.cost).then_some(set))
     }
 
     /// Asks about each single insertion. A large conflict excludes little, so very many cheap sets of several
@@ -529,6 +570,30 @@ mod tests {
         let found = Repairs::of(&mut Answers { needed, spoilt: Vec::new(), most: 1 }, &costs, limit);
         assert_eq!((found.minimal, found.open), (vec![Insertions::from([12])], Some(MoreRepairs::More(1))));
         assert!(found.asked < 100, "{}", found.asked);
+    }
+
+    /// Of three insertions that are needed among many, the search is stopped long before it asks about them.
+    #[test]
+    fn a_search_that_is_stopped_has_some_repair() {
+        struct Impatient(Answers, usize);
+        impl Repairable for Impatient {
+            fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
+                self.1 += 1;
+                if self.1 > 400 { Err(Stop::Time) } else { self.0.is_wrong(set) }
+            }
+            fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
+                self.0.keeps(set)
+            }
+        }
+        // Each of three needs is met by one dear insertion, or by six cheap ones of which two together do harm.
+        let needed: Vec<Insertions> = (0..3).map(|n| (n * 7..n * 7 + 7).collect()).collect();
+        let spoilt = (0..21).tuple_combinations().filter(|(i, j)| i % 7 > 0 && j % 7 > 0 && i / 7 != j / 7);
+        let spoilt = spoilt.map(|(i, j)| Insertions::from([i, j])).collect();
+        let costs: Vec<u64> = (0..21).map(|i| if i % 7 == 0 { 10 } else { 1 }).collect();
+        let mut asked = Impatient(Answers { needed, spoilt, most: 21 }, 0);
+        let found = Repairs::of(&mut asked, &costs, Limit { patience: 30, ..Limit::default() });
+        assert_eq!(found.open, Some(MoreRepairs::Stopped(Stop::Time)));
+        assert_eq!(found.minimal, [Insertions::from([0, 7, 14])]);
     }
 
     #[test]

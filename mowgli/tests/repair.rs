@@ -465,3 +465,19 @@ fn equal_repairs_in_other_places_are_one_line() {
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("or the same in ") && ran.out.lines().count() < 40, "{}", ran.out);
 }
+
+/// Where the search for the cheapest repair ends early, one is printed that need not be the cheapest.
+#[test]
+fn a_search_that_ends_early_has_some_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO ring\n{ x@1 = 0; y@2 = 0; z@3 = 0; a@1 = 0; b@2 = 0; c@3 = 0; d@1 = 0; e@2 = 0; f@3 = 0; }\n \
+                P1@1 | P2@2 | P3@3 ;\n put(z, 1) | put(x, 1) | put(y, 1) ;\n put(b, 1) | put(c, 1) | put(a, 1) ;\n \
+                await a = 1 | await b = 1 | await c = 1 ;\n put(e, 1) | put(f, 1) | put(d, 1) ;\n \
+                await d = 1 | await e = 1 | await f = 1 ;\n r := x | s := y | t := z ;\nforall (r=1 /\\ s=1 /\\ t=1)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    let ran = mowgli(&["repair", "--most", "1", "--fix", &test]);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("1 minimal repair\n  cost ") && ran.out.contains("there may be others"), "{}", ran.out);
+    let fixed = folder.path().join("t.fixed.litmus").display().to_string();
+    assert_eq!(mowgli(&["litmus", &fixed]).code, 0);
+}

@@ -88,6 +88,9 @@ pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
     code
 }
 
+/// The questions about a test without a repair, each of them milliseconds, after which any repair is looked for.
+const PATIENCE: usize = 100;
+
 fn is_library(path: &Path, catalogue: &Catalogue) -> bool {
     !path.exists() && catalogue.names().iter().any(|name| Path::new(name) == path)
 }
@@ -135,7 +138,7 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> 
     let ask = RepairRequest {
         costs,
         weaken: args.weaken,
-        limit: Limit { insertions: args.most as usize, ..Limit::default() },
+        limit: Limit { insertions: args.most as usize, patience: PATIENCE, ..Limit::default() },
         limits: Limits { expired: &expired, ..Limits::default() },
     };
     let found = repair(&test, &text, &ask).map_err(|e| e.within(&path.display()))?;
