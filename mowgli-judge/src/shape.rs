@@ -703,12 +703,15 @@ impl Shapes {
         results
     }
 
-    /// Returns the threads that may make a call, if its shape names them. No execution has the call of another thread.
+    /// Returns the threads that may make a call, if its shape names them, and not by an argument that is [`Val::Top`]. No
+    /// execution has the call of another thread.
     #[must_use]
     pub fn callers(&self, world: &World, event: &Event) -> Option<Vec<Val>> {
         let ShapeTerm::If(condition, _, other) = self.get(event.call.method.text())? else { return None };
         let ExprTerm::Op(Op::In, one, who) = *condition.term() else { return None };
-        let is_named = *one.term() == ExprTerm::Me && **other == ShapeTerm::never();
+        let mut is_named = *one.term() == ExprTerm::Me && **other == ShapeTerm::never();
+        let is_open = |at: usize| event.call.args.get(at).is_none_or(|v| *v == Val::Top);
+        who.each(&mut |part| is_named &= !matches!(*part.term(), ExprTerm::Arg(at, _) if is_open(at)));
         is_named.then(|| who.elements(&Surrounding { world, event, bound: None }).to_vec())
     }
 

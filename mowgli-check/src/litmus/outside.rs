@@ -40,7 +40,7 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
     });
     let mut broken = uncovered.clone();
     if threads().all(|(_, thread)| !thread.statements.iter().any(Statement::opens)) {
-        let events = known.iter().map(|(event, _)| event).collect_vec();
+        let events = known.iter().map(|(event, _)| event).filter(|e| !e.call.args.contains(&Val::Top)).collect_vec();
         Problem::of(libraries, &test.world, &[]).add_uncovered(&events, &mut broken);
     }
     let assumption = |name: &Name| {
@@ -52,13 +52,14 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
     by_role.chain(broken.iter().map(assumption)).unique().collect()
 }
 
-/// Returns the calls of a thread whose arguments are written in the test, each with the position of its statement.
+/// Returns the calls of a thread, each with the position of its statement. An argument that the run decides is [`Val::Top`].
 fn events(thread: Tid, of: &TestThread) -> Vec<(usize, Event)> {
     let call = |statement: &Statement| {
         let statement = if let Statement::Await { call, .. } = statement { call } else { statement };
         let Statement::Call { library, method, args, .. } = statement else { return None };
-        let known = |arg: &Arg| if let Arg::Val(v) = arg { Some(*v) } else { None };
-        Some(Call::new(*library, method, &args.iter().map(known).collect::<Option<Vec<Val>>>()?))
+        // A role is one for an object, which is seldom in a register.
+        let known = |arg: &Arg| if let Arg::Val(v) = arg { *v } else { Val::Top };
+        Some(Call::new(*library, method, &args.iter().map(known).collect_vec()))
     };
     let all = of.statements.iter().enumerate();
     all.filter_map(|(at, s)| Some((at, Event { thread, call: call(s)?, ret: Val::Unit }))).collect()

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use mowgli_core::ids::Name;
 use mowgli_core::problem::Limits;
+use mowgli_core::search::solver::Flow;
 
 use super::bounds::at_least_one;
 use super::network::On;
@@ -15,7 +17,8 @@ use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
-use crate::litmus::test::{Model, Test, Warning};
+use crate::litmus::run::with_problem;
+use crate::litmus::test::{Model, Statement, Test, Warning};
 use crate::litmus::{core_rma, outside};
 use crate::show::{Names, Scene, dot};
 
@@ -202,10 +205,7 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
     }
     let is_text = !(args.dot || args.json || args.is_drawn() || args.out.is_some());
     let with_stuck = !test.liveness.is_empty() && args.assertion.is_none() && is_text;
-    let outside = match is_text && test.model != Model::CoreRma {
-        true => outside::outside(&catalogue.libraries(test.model), &test, &BTreeSet::new()),
-        false => Vec::new(),
-    };
+    let outside = if is_text { outside_of(catalogue, &test, limits) } else { Vec::new() };
     let head: String = outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect();
     if with_stuck && test.assertions.is_empty() {
         let (claims, code) = explained_claims(&test, &asked)?;
@@ -221,6 +221,21 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
     }
     let (claims, of_claims) = explained_claims(&test, &asked)?;
     Ok((format!("{head}{out}\n{claims}"), worst(code, of_claims)))
+}
+
+/// Returns the ways in which a test is outside of a specification. It takes a search if a call depends on a branch.
+fn outside_of(catalogue: &Catalogue, test: &Test, limits: Limits<'_>) -> Vec<String> {
+    if test.model == Model::CoreRma {
+        return Vec::new();
+    }
+    let libraries = catalogue.libraries(test.model);
+    let is_owed = |name: Name| libraries.get(name).is_some_and(|library| library.assumption().is_some());
+    let branches = test.threads.iter().flat_map(|t| &t.statements).any(Statement::opens);
+    let uncovered = match branches && test.world.objects.values().any(|object| is_owed(object.library)) {
+        true => with_problem(&libraries, test, &[], limits, |p| p.explore(&mut |_| Flow::Continue).uncovered),
+        false => BTreeSet::new(),
+    };
+    outside::outside(&libraries, test, &uncovered)
 }
 
 /// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
