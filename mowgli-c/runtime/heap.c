@@ -133,6 +133,7 @@ void *calloc(size_t n, size_t size)
 }
 int posix_memalign(void **to, size_t alignment, size_t n)
 {
+	if (alignment < sizeof(void *) || alignment & (alignment - 1)) return EINVAL;
 	void *p = allocated(n, alignment);
 	if (!p) return ENOMEM;
 	if (mw_thread < 0) *to = p; else mw_store(to, &p, sizeof p, 1);
@@ -218,8 +219,8 @@ void *mw_realloc(void *p, size_t n)
 	struct block b = mw_thread < 0 ? (struct block){ (uintptr_t)p, head_of(p)->size, 0, 0 } : nearest((uintptr_t)p);
 	if (b.at != (uintptr_t)p) mw_end('f', "realloc of an address that is no block");
 	size_t kept = b.size < n ? b.size : n;
-	void *to = malloc(n);
-	if (!to) return NULL;
+	void *to = n ? malloc(n) : NULL;
+	if (!to) { if (!n) frees(p); return NULL; }
 	if (mw_thread < 0) memcpy(to, p, kept);
 	else if (kept) {
 		mw_load(p, kept);

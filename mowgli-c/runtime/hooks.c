@@ -14,6 +14,7 @@
 #include "runtime.h"
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,6 +180,10 @@ static void take_state(void)
 		mw_state((void *)(blocks[i] * 64), 64);
 	}
 	mw_state(recorded, recorded_used);
+	/* How numbers are rounded. The other bits say what has happened. */
+	struct { unsigned sse, x87; } rounding = { __builtin_ia32_stmxcsr() & 0xffc0, 0 };
+	__asm__ volatile("fnstcw %0" : "=m"(rounding.x87));
+	mw_state(&rounding, sizeof rounding);
 	mw_verbs_state();
 	mw_sockets_state();
 	mw_threads_state();
@@ -469,6 +474,14 @@ void mw_store(void *to, const void *from, size_t n, int plain)
 static long set_ups, last_set_up = -1;
 static int must_go_on;
 static uint64_t looks;
+/* True if two threads use this byte of the runtime, one of which changes what it stands for. */
+int mw_is_shared(const void *at, int changes)
+{
+	if (mw_thread < 0) return 0;
+	touches((uintptr_t)at, 1, changes, 1);
+	size_t i = cell_after((uintptr_t)at);
+	return i < cell_count && cells[i].at == (uintptr_t)at;
+}
 void mw_sets_up(void) { set_ups++; looks = 0; }
 static int sets_up_still(void)
 {
@@ -575,9 +588,10 @@ __asm__(".text\n.globl __mowgli_frame\n__mowgli_frame:\npushfq\ncmpl $0, mw_shar
 #define KEEPS_ALL(name) \
 	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\npushfq\ncmpl $0, mw_thread(%rip)\njge 1f\npopfq\nret\n" \
 		"1: pushq %rsi\npushq %rdi\npushq %rax\npushq %rcx\npushq %rdx\npushq %rbx\npushq %rbp\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n" \
-		"pushq %r12\npushq %r13\npushq %r14\npushq %r15\nmovq %rdi, %rdx\nmovq %rsp, %rdi\nmovq %rsp, %rbx\n" \
-		"subq $512, %rsp\nandq $-16, %rsp\nfxsave (%rsp)\ncld\nmovq %rdx, %r12\nmovl %esi, %r13d\n" \
-		"movq %r12, %rsi\nmovl %r13d, %edx\ncall mw_" #name "\nfxrstor (%rsp)\nmovq %rbx, %rsp\n" \
+		"pushq %r12\npushq %r13\npushq %r14\npushq %r15\nmovq %rdi, %r12\nmovl %esi, %r13d\nmovq %rsp, %rbx\n" \
+		"subq $896, %rsp\nandq $-64, %rsp\ncld\nleaq 512(%rsp), %rdi\nmovl $8, %ecx\nxorl %eax, %eax\nrep stosq\n" \
+		"movl $7, %eax\nxorl %edx, %edx\nxsave (%rsp)\nmovq %rbx, %rdi\n" \
+		"movq %r12, %rsi\nmovl %r13d, %edx\ncall mw_" #name "\nmovl $7, %eax\nxorl %edx, %edx\nxrstor (%rsp)\nmovq %rbx, %rsp\n" \
 		"popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\npopq %r10\npopq %r9\npopq %r8\npopq %rbp\npopq %rbx\n" \
 		"popq %rdx\npopq %rcx\npopq %rax\npopq %rdi\npopq %rsi\npopfq\nret\n")
 KEEPS_ALL(probe); KEEPS_ALL(mfence); KEEPS_ALL(unseen);
@@ -622,6 +636,13 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
 	if (is_written) announces_write(at, n, 0, 1);
 }
+void mw_unsure(const char *what)
+{
+	if (is_known()) return;
+	char where[128];
+	mw_places(where);
+	mw_line("u %s %s\n", where, what);
+}
 /* Output is no part of an execution, so what these streams hold does not matter. */
 extern char _ZSt4cout[] __attribute__((weak)), _ZSt4cerr[] __attribute__((weak)), _ZSt4clog[] __attribute__((weak));
 __attribute__((used)) void mw_unseen(uint64_t *saved, const char *name)
@@ -629,10 +650,7 @@ __attribute__((used)) void mw_unseen(uint64_t *saved, const char *name)
 	const char *stream = (const char *)saved[SAVED_RETURN + 1];
 	if (stream && !strncmp(name, "_Z", 2) && (stream == _ZSt4cout || stream == _ZSt4cerr || stream == _ZSt4clog)) return;
 	enters(saved, 1);
-	if (is_known()) return;
-	char where[128];
-	mw_places(where);
-	mw_line("u %s %s\n", where, name);
+	mw_unsure(name);
 }
 
 /* Atomics, on memory that is the thread's own and on cells. x86: all but stores and loads are locked instructions. */
@@ -797,6 +815,15 @@ int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 		load((uintptr_t)b, n, 0, 1);
 	}
 	return memcmp(a, b, n);
+}
+
+/* A place to which a program jumps is memory that it writes. */
+__asm__(".text\n.globl __mowgli__setjmp, __mowgli_setjmp, __mowgli___sigsetjmp\n"
+	"__mowgli__setjmp: __mowgli_setjmp:\nxorl %esi, %esi\n__mowgli___sigsetjmp:\npushq %rdi\npushq %rsi\nsubq $8, %rsp\n"
+	"call mw_may_jump_to\naddq $8, %rsp\npopq %rsi\npopq %rdi\njmp __sigsetjmp\n");
+__attribute__((used)) void mw_may_jump_to(void *place)
+{
+	if (mw_thread >= 0) written((uintptr_t)place, sizeof(jmp_buf));
 }
 
 /* For the other parts of the runtime. */
@@ -1012,11 +1039,14 @@ __attribute__((destructor(101))) static void ends(void)
 {
 	if (mw_thread == EPILOGUE || mw_is_main()) mw_ended("");
 }
+/* glibc has it until a process starts a thread, and programs then count without atomic operations. */
+extern char __libc_single_threaded __attribute__((weak));
 __attribute__((constructor(101))) static void begin(int argc, char **argv)
 {
 	const char *path = getenv("MOWGLI_SOCKET"), *program = getenv("MOWGLI_PROGRAM"), *last = getenv("MOWGLI_SET_UPS");
 	(void)argc;
 	process = getpid();
+	if (&__libc_single_threaded) __libc_single_threaded = 0;
 	arguments = (uintptr_t)argv;
 	on_exit(at_end, NULL);
 	if (!path) return;

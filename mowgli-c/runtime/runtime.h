@@ -75,6 +75,9 @@ extern int mw_nested;
 int mw_call_program(int (*fn)(void *, void *), void *a, void *b);
 /* Writes memory of the program, natively while `main` sets up. */
 void mw_put(void *to, const void *from, size_t n);
+/* Names what an answer makes an exception of. */
+void mw_unsure(const char *what);
+int mw_is_shared(const void *at, int changes);
 /* Ends the run if these four bytes are no cell. */
 void mw_needs(const void *at);
 /* The word that says who has freed a block, which nobody else knows. */

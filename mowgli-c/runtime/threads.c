@@ -244,25 +244,38 @@ HOOK(int, mtx_unlock, (mtx_t *m), return unlock((pthread_mutex_t *)m, "mtx_unloc
 
 /* A time that is over at any moment is a choice. */
 static int is_over(void) { return mw_ask("choose") != 0; }
+static void *waiters(void *c) { return (char *)c + 4; }
+static void begins_condition(void *c)
+{
+	about(waiters(c));
+	set_word(waiters(c), 0);
+	about(c);
+	set_word(c, 0);
+}
 /* A waiter sleeps until the count of signals changes. Who sleeps may wake for any signal, which POSIX allows. */
 static int wakes(void *c, const char *call)
 {
+	about(waiters(c));
+	if (strstr(call, "signal") && word(waiters(c)) > 1) mw_unsure("a signal for which several threads wait: all of them wake");
 	about(c);
 	add_word(c, 1);
 	return 0;
 }
 static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 {
+	about(waiters(c));
 	about(c);
 	if (is_alone()) waits_alone(call);
 	int64_t before = word(c);
+	add_word(waiters(c), 1);
 	unlock(m, call);
 	int is_late = has_end && is_over();
 	for (size_t mark = mw_learned(); !is_late && word(c) == before; mw_forget(mark)) {}
 	lock(m, call, 0);
+	add_word(waiters(c), -1);
 	return is_late ? ETIMEDOUT : 0;
 }
-HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; about(c); set_word(c, 0); return 0;)
+HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; begins_condition(c); return 0;)
 HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), (void)c; return 0;)
 HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_cond_signal");)
 HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
@@ -271,7 +284,7 @@ HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const 
 	(void)t; return sleeps(c, m, "pthread_cond_timedwait", 1);)
 HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
 	(void)clock; (void)t; return sleeps(c, m, "pthread_cond_clockwait", 1);)
-HOOK(int, cnd_init, (cnd_t *c), about(c); set_word(c, 0); return thrd_success;)
+HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
 HOOK(void, cnd_destroy, (cnd_t *c), (void)c;)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
@@ -464,11 +477,12 @@ static int destroys(void *fn, void *v)
 }
 __attribute__((noreturn)) static void ends(void *result)
 {
-	for (int k = 0; k < KEYS; k++) {
-		void *v = of_keys[k], *none = NULL;
-		if (!v || !keys[k].destroy) continue;
-		mw_put(&of_keys[k], &none, sizeof none);
-		mw_call_program(destroys, (void *)keys[k].destroy, v);
+	/* A destructor may set values again. */
+	for (int k = 0; k < KEYS * 4; k++) {
+		void **at = &of_keys[k % KEYS]; void *v = *at, *none = NULL;
+		if (!v || !keys[k % KEYS].destroy) continue;
+		mw_put(at, &none, sizeof none);
+		mw_call_program(destroys, (void *)keys[k % KEYS].destroy, v);
 	}
 	mw_flush();
 	mw_enters_nowhere();

@@ -19,11 +19,12 @@ enum { REGIONS = 256 };
 
 struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
-struct receives { uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
+struct receives { char mark; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
 struct shared { struct ibv_srq srq; int node; struct receives all; };
 /* What the threads change is in `now`, in `pipe` and in receive queues; all of it is part of a thread's state. */
 struct pair {
 	struct ibv_qp qp;
+	char mark;
 	struct ibv_qp_cap cap;
 	int node, all_signaled, access;
 	uint32_t peer;
@@ -52,6 +53,11 @@ static int other_pair_count, other_region_count;
 
 static int node_of(struct ibv_context *c) { return (int)(c->device - devices) + 1; }
 static struct pair *pair_of(struct ibv_qp *qp) { return (struct pair *)qp; }
+/* A completion goes to whoever polls. The model has those of a thread's own work requests only. */
+static void belongs(const char *mark, int posts)
+{
+	if (mw_is_shared(mark, posts)) mw_end('x', "work requests of one thread whose completions another thread polls");
+}
 static struct pair *numbered(uint32_t qpn)
 {
 	for (int i = 0; i < pair_count; i++) if (pairs[i]->qp.qp_num == qpn) return pairs[i];
@@ -240,6 +246,7 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 		is_inline ? "=" : "@", is_inline ? data : local);
 	mw_own_free(data);
 	mw_own_free(local);
+	if (is_signaled) belongs(&p->mark, 1);
 	struct sent *s = &p->pipe[p->now.sent++];
 	memset(s, 0, sizeof *s);
 	s->id = wr->wr_id;
@@ -274,7 +281,10 @@ int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 static int awaits(const char *call, struct receives *r, int node, struct ibv_pd *pd, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	if (mw_thread >= 0) mw_flush();
+	belongs(&r->mark, 1);
 	for (; wr; wr = wr->next) {
+		if (mw_thread >= 0) mw_load(wr, sizeof *wr);
+		if (mw_thread >= 0 && wr->num_sge > 0) mw_load(wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
 		if ((uint32_t)r->count >= r->most || r->count >= DEPTH) {
 			mw_warn("%s: the receive queue is full: %d work requests, so it returns ENOMEM", call, r->count);
 			mw_put(bad, &wr, sizeof wr);
@@ -345,11 +355,11 @@ static int polls_receive(struct pair *p, struct ibv_wc *wc)
 	struct receives *from = p->from;
 	if (!from->count || !(came = mw_ask("arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
 	struct awaited w = from->queue[0];
-	uint32_t length = (uint32_t)(came >> 4) & 0xfffff, left = length;
+	uint32_t length = (uint32_t)(came >> 4) & 0xffffff, left = length;
 	int is_write = came & 2, has_imm = came & 4, word = 0;
 	memmove(from->queue, from->queue + 1, (size_t)--from->count * sizeof *from->queue);
 	*wc = (struct ibv_wc){ .wr_id = w.id, .status = IBV_WC_SUCCESS, .opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
-		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 24) };
+		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 28) };
 	unsigned char *data = mw_own_malloc(length + 8);
 	if (!is_write) {
 		for (; left; left -= left < 8 ? left : 8, word++) {
@@ -381,6 +391,8 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	for (int i = 0; i < pair_count && count < most; i++) {
 		struct pair *p = pairs[i];
 		struct ibv_wc one;
+		if (p->qp.send_cq == cq) belongs(&p->mark, 0);
+		if (p->qp.recv_cq == cq) belongs(&p->from->mark, 0);
 		while (count < most && p->qp.send_cq == cq && polls_send(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		while (count < most && p->qp.recv_cq == cq && polls_receive(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }

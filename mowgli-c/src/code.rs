@@ -259,8 +259,9 @@ impl CompiledProgram {
                 let place = self.uses.place(mixed.one).map(|a| a.places.clone()).unwrap_or_default();
                 let other = self.uses.place(mixed.other).map(|a| a.places.clone()).unwrap_or_default();
                 let (name, line, other) = (self.loc(mixed.one.0), self.line(&place), self.line(&other));
+                let other = if other.is_empty() { "by an operation".to_owned() } else { format!("at {other}") };
                 let what = format!(
-                    "a word that is used with {} and with {} bytes ({name}, there and at {other})",
+                    "a word that is used with {} and with {} bytes ({name}, there and {other})",
                     mixed.one.1, mixed.other.1
                 );
                 let place = if line.is_empty() { line } else { format!("{line}: ") };
@@ -616,7 +617,7 @@ impl CompiledProgram {
             calls.push(self.put(silent, rows, node, to)?);
         }
         let notice =
-            1 | i64::from(is_write) << 1 | i64::from(has_imm) << 2 | (op.size as i64) << 4 | (op.a & 0xffff_ffff) << 24;
+            1 | i64::from(is_write) << 1 | i64::from(has_imm) << 2 | (op.size as i64) << 4 | (op.a & 0xffff_ffff) << 28;
         let arrived = self.word(&format!("arrived_{peer}_{}", op.message), to, 0);
         let source = self.constant(node, notice);
         calls.push(tso::Method::PutBy { w, x: arrived, y: source }.into());

@@ -209,7 +209,10 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     }
     let is_last = all.last() == Some(&operand);
     let (reads, writes) = directions(name, is_last, all.len());
+    // Other stores may overtake it, which no store of the model does.
+    let is_weak = name.trim_start_matches('v').starts_with("movnt") && writes;
     match size(name, &all) {
+        Some(size) if is_weak && !is_frame(operand) => vec![Use::Unknown, Use::Operand(operand, size, reads, writes)],
         Some(size) if is_frame(operand) => vec![Use::Frame(operand, size, reads, writes)],
         Some(size) => vec![Use::Operand(operand, size, reads, writes)],
         None if is_frame(operand) => vec![],
@@ -298,7 +301,8 @@ fn size(name: &str, all: &[&str]) -> Option<u32> {
     {
         return suffix(&rest[..1]);
     }
-    let last = &name[name.len().checked_sub(1)?..];
+    // The last letters of a conditional move are a condition.
+    let last = if name.starts_with("cmov") { "" } else { &name[name.len().checked_sub(1)?..] };
     suffix(last).or_else(|| {
         let register = all.iter().find_map(|o| o.strip_prefix('%'))?;
         Some(match register {
@@ -322,6 +326,8 @@ mod tests {
         assert_eq!(one("movzbl (%rax), %eax"), [Use::Operand("(%rax)", 1, true, false)]);
         assert_eq!(one("movslq (%rax), %rax"), [Use::Operand("(%rax)", 4, true, false)]);
         assert_eq!(one("movups %xmm0, 16(%rax)"), [Use::Operand("16(%rax)", 16, false, true)]);
+        assert_eq!(one("movntiq %rax, (%rdx)"), [Use::Unknown, Use::Operand("(%rdx)", 8, false, true)]);
+        assert_eq!(one("cmovl (%rdi), %rax"), [Use::Operand("(%rdi)", 8, true, false)]);
         assert_eq!(one("addl $1, x(%rip)"), [Use::Operand("x(%rip)", 4, true, true)]);
         assert_eq!(one("cmpq $0, (%rdi)"), [Use::Operand("(%rdi)", 8, true, false)]);
         assert_eq!(one("pushq 8(%rax)"), [Use::Operand("8(%rax)", 8, true, false)]);

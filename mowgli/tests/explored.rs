@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 27] = [
+    let quick: [(&str, fn()); 28] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -87,6 +87,7 @@ pub fn trials() -> Vec<Trial> {
         ("functions_of_libc_are_seen", functions_of_libc_are_seen),
         ("fences_are_seen_and_what_stays_unseen_is_named", fences_are_seen_and_what_stays_unseen_is_named),
         ("threads_of_each_kind_are_explored", threads_of_each_kind_are_explored),
+        ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
         ("failures_have_values_and_stuck_executions_have_steps", failures_have_values_and_stuck_executions_have_steps),
@@ -968,6 +969,25 @@ fn what_a_replay_denies_is_said() {
         assert_eq!(said(1000), (true, false), "{kind}: all runs are equal");
         assert!((2..8).any(|most| said(most) == (true, true)), "{kind}: a run is denied");
     }
+}
+
+fn what_a_thread_has_beside_memory_is_state() {
+    for (case, expected) in [(1, &[&[0][..], &[1]][..]), (3, &[&[1]]), (4, &[&[2]]), (5, &[&[1 << 20, 0]])] {
+        let ran = of_device("kept.c", &[&format!("K={case}"), "BROADCASTS=1"], &["--json"]);
+        assert_eq!(all_values(&ran, &case.to_string()), expected.iter().map(|v| v.to_vec()).collect(), "{case}");
+    }
+    let polled = of_device("kept.c", &["K=6", "BROADCASTS=1"], &[]);
+    assert!(polled.code == 3 && polled.out.contains("whose completions another thread polls"), "{}", polled.out);
+    assert_eq!(of_device("kept.c", &["K=7", "BROADCASTS=1"], &[]).code, 0);
+    let signalled = of_device("kept.c", &["K=7", "BROADCASTS=0"], &[]);
+    assert!(signalled.code == 3 && signalled.out.contains("complete except for a signal"), "{}", signalled.out);
+    // libstdc++ counts without atomic operations as long as glibc says that there is one thread.
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#include <cassert>\n#include <memory>\n#include <thread>\n#include <mowgli.h>\n\
+        int main() { auto p = std::make_shared<int>(1); std::thread t([q = p] { auto r = q; });\n\
+        { auto c = p; } t.join(); assert(p.use_count() == 1); }\n";
+    let ran = with("explore", &compiled(folder.path(), &file(folder.path(), "shared.cc", text), &[]), &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
 }
 
 fn wrong_uses_of_memory_fail() {

@@ -1635,8 +1635,7 @@ impl Generator {
             // In one program `main` reads each word in the end. Elsewhere words that are only copied would be as large as the compiler
             // and the card copy them. A read whose value nobody uses changes no outcome.
             let words = if self.is_by_node { 0..self.memories[t.node].init.len() } else { 0..0 };
-            let words: String =
-                words.map(|i| format!(" (void)*(volatile {w} *)&{};", self.word(t.node, i))).collect();
+            let words: String = words.map(|i| format!(" (void)*(volatile {w} *)&{};", self.word(t.node, i))).collect();
             out.push((format!("{{ {wc} struct request rq; (void)arg; (void)wc; (void)rq;{own}{words}"), None));
             for (s, line) in t.lines.iter().enumerate() {
                 out.push((format!("\t{line}"), Some((t.number, s))));
