@@ -180,7 +180,7 @@ static void take_state(void)
 		mw_state((void *)(blocks[i] * 64), 64);
 	}
 	mw_state(recorded, recorded_used);
-	/* How numbers are rounded. The other bits say what has happened. */
+	/* The rounding of numbers. The other bits say what has happened. */
 	struct { unsigned sse, x87; } rounding = { __builtin_ia32_stmxcsr() & 0xffc0, 0 };
 	__asm__ volatile("fnstcw %0" : "=m"(rounding.x87));
 	mw_state(&rounding, sizeof rounding);
