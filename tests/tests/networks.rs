@@ -720,7 +720,13 @@ fn the_prover_names_puts_that_are_delivered() {
             variant.implementation = Arc::new(variant.implementation.replace(delivered));
         }
         let limit = mowgli_prove::solve::SolverLimit::of(1);
-        let options = mowgli_prove::prove::ProofOptions { solvers: Vec::new(), limit, executions: 1, keep: false };
+        let options = mowgli_prove::prove::ProofOptions {
+            solvers: Vec::new(),
+            limit,
+            executions: 1,
+            confirms: true,
+            keep: false,
+        };
         let found = proved(&entry, &variant, &options, 0).expect("no error in the entry");
         assert_ne!(found.word(), ProofVerdict::Proved, "{name}");
         (found.title(), found.text())
