@@ -32,11 +32,12 @@ enum {
     ATOMICS = 4,
 };
 
-// What is requested, one after the other, until a provider has it.
+// What is requested, one after the other, until a provider has it. The first one is that of a node whose operations are all atomic.
 static const struct {
     uint64_t bits;
     int orders;
 } levels[] = {
+    {FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW, PUTS | GETS | ATOMICS},
     {FI_ORDER_RAW | FI_ORDER_WAW, PUTS | GETS | ATOMICS},
     {FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, PUTS | GETS},
     {FI_ORDER_RMA_WAW, PUTS},
@@ -95,6 +96,10 @@ struct fabric_node {
     char *begin;
     struct side passive;
     int orders;
+    // True if puts and gets are atomic operations, because the provider keeps only their words whole.
+    int is_atomic;
+    // The largest number of bytes of an atomic operation.
+    size_t atomic;
 };
 
 struct slot {
@@ -150,6 +155,15 @@ void fabric_node_close(struct fabric_node *node) {
     free(node);
 }
 
+// Finds the largest number of bytes of an atomic put and get.
+static int atomic_limit(struct fabric_node *node) {
+    size_t writes = 0, reads = 0;
+    int err = fi_atomicvalid(node->passive.endpoint, FI_UINT64, FI_ATOMIC_WRITE, &writes);
+    if (!err) err = fi_fetch_atomicvalid(node->passive.endpoint, FI_UINT64, FI_ATOMIC_READ, &reads);
+    node->atomic = 8 * (writes < reads ? writes : reads);
+    return err;
+}
+
 static int info_of(const char *provider, const char *source, size_t level, struct fi_info **out) {
     struct fi_info *hints = library.dupinfo(NULL);
     if (!hints) return -FI_ENOMEM;
@@ -175,25 +189,28 @@ static int reached(struct fabric_node *node, struct fid_mr *memory, struct side 
     return err ? err : fi_mr_enable(memory);
 }
 
-// Opens a node. No order is requested of a provider if `is_ordered` is 0.
-int fabric_node_open(const char *provider, const char *source, int is_ordered, void *memory, size_t bytes,
-                     struct fabric_node **out) {
+// Opens a node, whose memory others reach by a key. No order is requested of a provider if `is_ordered` is 0. Puts and gets
+// are atomic operations if `is_atomic` is not 0.
+int fabric_node_open(const char *provider, const char *source, int is_ordered, int is_atomic, uint64_t key, void *memory,
+                     size_t bytes, struct fabric_node **out) {
     struct fabric_node *node = calloc(1, sizeof *node);
     if (!node) return -FI_ENOMEM;
     node->begin = memory;
+    node->is_atomic = is_atomic;
     struct fi_av_attr attributes = {.type = FI_AV_UNSPEC};
     uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     int err = -FI_ENODATA;
-    for (size_t level = is_ordered ? 0 : LEVELS - 1; err == -FI_ENODATA && level < LEVELS; level++) {
+    for (size_t level = !is_ordered ? LEVELS - 1 : !is_atomic; err == -FI_ENODATA && level < LEVELS; level++) {
         err = info_of(provider, source, level, &node->info);
         node->orders = levels[level].orders;
     }
     if (!err) err = library.fabric(node->info->fabric_attr, &node->fabric, NULL);
     if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
     if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);
-    if (!err) err = fi_mr_reg(node->domain, memory, bytes, access, 0, 1, 0, &node->memory, NULL);
+    if (!err) err = fi_mr_reg(node->domain, memory, bytes, access, 0, key, 0, &node->memory, NULL);
     if (!err) err = side_open(node, &node->passive);
     if (!err) err = reached(node, node->memory, &node->passive);
+    if (!err && is_atomic) err = atomic_limit(node);
     if (err) {
         fabric_node_close(node);
         return err;
@@ -226,6 +243,7 @@ void fabric_node_limits(struct fabric_node *node, size_t *quick, size_t *ordered
     struct fi_ep_attr *attributes = node->info->ep_attr;
     *quick = node->info->tx_attr->inject_size;
     *ordered = lesser(attributes->max_msg_size, lesser(limit(attributes->max_order_raw_size), limit(attributes->max_order_waw_size)));
+    if (node->is_atomic) *ordered = lesser(*ordered, node->atomic);
 }
 
 // Writes the values that operations on the memory of a node carry with them: its key, and the address of its first
@@ -255,7 +273,7 @@ void fabric_end_close(struct fabric_end *end) {
 }
 
 // Opens an endpoint with so many slots: that of the node, which one thread may use, or another. The endpoints of a node
-// have different keys, all other than 1.
+// have different keys, all other than that of the memory.
 int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is_of_node, struct fabric_end **out) {
     struct fabric_end *end = calloc(1, sizeof *end);
     if (!end) return -FI_ENOMEM;
@@ -280,17 +298,29 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
 // Copies bytes of the own memory, at most as many as `fabric_node_limits` says, to `at` of a peer. They have been read when this
 // returns, so a completion does not follow.
 int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    if (end->node->is_atomic)
+        return fi_inject_atomic(end->active->endpoint, end->node->begin + own, bytes / 8, peer, at, key, FI_UINT64, FI_ATOMIC_WRITE);
     return fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key);
 }
 
 // Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes.
 int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *from = end->node->begin + own;
+    if (end->node->is_atomic)
+        return fi_atomic(end->active->endpoint, from, bytes / 8, fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64,
+                         FI_ATOMIC_WRITE, end->slots + slot);
     return fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
 }
 
 // Copies bytes of the own memory to `at` of a peer. They are placed when the operation completes.
 int fabric_put_delivered(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    if (end->node->is_atomic) {
+        struct fi_ioc words = {end->node->begin + own, bytes / 8};
+        struct fi_rma_ioc far = {at, bytes / 8, key};
+        void *local = fi_mr_desc(end->node->memory);
+        struct fi_msg_atomic write = {&words, &local, 1, peer, &far, 1, FI_UINT64, FI_ATOMIC_WRITE, end->slots + slot, 0};
+        return fi_atomicmsg(end->active->endpoint, &write, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    }
     struct iovec from = {end->node->begin + own, bytes};
     struct fi_rma_iov to = {at, bytes, key};
     void *memory = fi_mr_desc(end->node->memory);
@@ -300,7 +330,11 @@ int fabric_put_delivered(struct fabric_end *end, size_t slot, size_t own, size_t
 
 int fabric_get(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *to = end->node->begin + own;
-    return fi_read(end->active->endpoint, to, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+    void *local = fi_mr_desc(end->node->memory);
+    if (end->node->is_atomic)
+        return fi_fetch_atomic(end->active->endpoint, to, bytes / 8, local, to, local, peer, at, key, FI_UINT64, FI_ATOMIC_READ,
+                               end->slots + slot);
+    return fi_read(end->active->endpoint, to, bytes, local, peer, at, key, end->slots + slot);
 }
 
 static void *operands_of(struct fabric_end *end) {

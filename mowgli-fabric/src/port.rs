@@ -1,5 +1,7 @@
 //! The interface of a fabric to a thread: the operations of RDMA-WAIT-RMW on words that have numbers.
 
+use std::time::Duration;
+
 use mowgli_core::ids::Tid;
 use mowgli_core::unknown::Unknown;
 use serde::{Deserialize, Serialize};
@@ -74,6 +76,9 @@ pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
     fn peek(&self, _: Word) -> Option<i64> {
         None
     }
+
+    /// Sets the time after which a wait for a single operation is given up.
+    fn within(&mut self, _: Duration) {}
 
     /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}

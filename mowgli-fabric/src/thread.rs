@@ -158,10 +158,18 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// The error of the code.
     pub fn within<T>(&mut self, limit: Duration, code: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        let of_group = std::mem::replace(&mut self.watch.limit, limit);
+        let before = self.limited(limit);
         let result = code(self);
-        self.watch.limit = of_group;
+        self.limited(before);
         result
+    }
+
+    /// Sets the time limit, also that of single operations, and returns the one before.
+    fn limited(&mut self, limit: Duration) -> Duration {
+        if let Backend::Fabric(port) = &mut self.end {
+            port.within(limit);
+        }
+        std::mem::replace(&mut self.watch.limit, limit)
     }
 
     /// Does the work of a call or of a loop that waits. The time limit begins here, unless this is a part of another one.
@@ -240,6 +248,9 @@ impl<'a> Thread<'a> {
             }
             if let Backend::Fabric(port) = &mut self.end {
                 port.again()?;
+            }
+            if self.watch.is_late() {
+                return Err(Fault::Late(format!("{} still waits in a loop of its own code", self.id)));
             }
         }
     }

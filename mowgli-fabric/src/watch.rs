@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The number of operations between two checks of the clock.
-const OFTEN: u64 = 64;
+const OFTEN: u64 = 8;
 
 /// The time limit of a thread, and the operations that it has made.
 pub(crate) struct Watch {
@@ -18,7 +18,7 @@ pub(crate) struct Watch {
 /// A call or loop of the thread's own code, which the time limit is for.
 #[derive(Clone, Copy)]
 struct OutermostWait {
-    /// The number of operations before it.
+    /// The number of operations before it, or before the clock was last read.
     made: u64,
     /// The time at which the clock was first read in it.
     since: Option<Instant>,
@@ -46,7 +46,10 @@ impl Watch {
     /// True if the time is up. It reads the clock now and then.
     pub(crate) fn is_late(&mut self) -> bool {
         let Some(wait) = &mut self.wait else { return false };
-        let made = self.made - wait.made;
-        made > 0 && made.is_multiple_of(OFTEN) && wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
+        if self.made - wait.made < OFTEN {
+            return false;
+        }
+        wait.made = self.made;
+        wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
     }
 }

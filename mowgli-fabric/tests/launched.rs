@@ -72,7 +72,10 @@ const LAUNCHERS: [(&str, Need, fn()); 3] = [
 ];
 
 /// Tests on two hosts.
-const ON_TWO_HOSTS: [(&str, fn()); 3] = [
+const ON_TWO_HOSTS: [(&str, fn()); 6] = [
+    ("words_are_whole_wherever_a_segment_of_the_network_ends", || words_are_whole("whole")),
+    ("words_are_whole_for_a_network_without_orders", || words_are_whole("whole_unordered")),
+    ("a_process_that_is_killed_while_others_only_put_is_named", one_is_killed_while_others_put),
     ("processes_on_two_hosts_meet_and_keep_the_order_of_puts", on_two_hosts),
     ("one_that_is_killed_on_another_host_is_named", one_is_killed),
     ("a_cable_that_is_cut_is_reported_with_the_name_of_who_is_behind_it", a_cable_is_cut),
@@ -84,9 +87,18 @@ fn answers(program: &str, args: &[&str]) -> bool {
 
 /// Plays a role in a test of another process.
 pub fn played(name: &str) -> ExitCode {
-    let rounds = if name == "endless" { i64::MAX } else { 200 };
+    let (rounds, provider) = match name {
+        "endless" | "puts" => (i64::MAX, Provider::Tcp),
+        "whole_unordered" => (400, Provider::Unordered),
+        _ => (200, Provider::Tcp),
+    };
+    let role = match name {
+        "whole" | "whole_unordered" => copies,
+        "puts" => puts,
+        _ => meets,
+    };
     let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
-    match company.and_then(|company| meets(&company, rounds).map(|()| company.rank())) {
+    match company.and_then(|company| role(&company, provider, rounds).map(|()| company.rank())) {
         Ok(rank) => {
             if rank == 0 {
                 println!("{DONE}");
@@ -102,12 +114,12 @@ pub fn played(name: &str) -> ExitCode {
 
 /// Repeats a litmus test: a message is put, and then a flag, and a thread that sees the flag sees the message. All
 /// threads meet after each iteration.
-fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
+fn meets(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let [message, flag] = ["message", "flag"].map(|name| group.word(name, 2, 0));
     let own = group.word("own", 1, 0);
     let barrier = group.barrier("b", &[0, 1]);
-    group.run_among(company, Provider::Tcp, |thread| {
+    group.run_among(company, provider, |thread| {
         for round in 1..=rounds {
             if thread.id().index() == 0 {
                 own.write(thread, round)?;
@@ -121,6 +133,70 @@ fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
                 assert_eq!(message.read(thread)?, round, "the flag came before the message");
             }
             barrier.wait(thread)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// The bytes of a buffer that is copied: more than a segment has.
+const COPIED: usize = 12_000;
+
+/// Copies words between nodes, while another thread of the node to which they are copied reads them. The halves of each word are equal, so
+/// a word that is not whole is noticed.
+fn copies(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 1, 2, 2]).within(LIMIT);
+    let [near, far] = [1, 2].map(|node| group.buffer(&format!("copied{node}"), node, COPIED));
+    let [own, other] = [1, 2].map(|node| group.buffer(&format!("own{node}"), node, COPIED));
+    let (done, barrier) = (group.word("done", 1, 0), group.barrier("b", &[0, 1, 2, 3]));
+    let is_whole = |bytes: Vec<u8>| {
+        let torn = bytes.chunks(8).find(|word| word[..4] != word[4..]);
+        assert!(torn.is_none(), "half of a word: {torn:02x?}");
+        bytes
+    };
+    group.run_among(company, provider, |thread| {
+        let filled = |round: i64| (round as u32 + 1).wrapping_mul(0x0103_0507).to_le_bytes().repeat(COPIED / 4);
+        match thread.id().index() {
+            0 => (0..rounds).try_for_each(|round| {
+                own.write(thread, &filled(round))?;
+                // All of them are under way at once, so that segments are full.
+                let puts: Vec<_> = (0..8).map(|_| far.put(thread, own)).collect::<Result<_, _>>()?;
+                puts.into_iter().try_for_each(|put| put.wait(thread))?;
+                other.get(thread, near)?.wait(thread)?;
+                if round == 20 {
+                    println!("{BEGUN}");
+                }
+                done.write(thread, i64::from(round == rounds - 1))
+            })?,
+            3 => (0..rounds).try_for_each(|round| other.write(thread, &filled(round)))?,
+            1 => thread.until(|thread| {
+                is_whole(near.read(thread)?);
+                Ok((done.read(thread)? == 1).then_some(()))
+            })?,
+            _ => thread.until(|thread| {
+                let copied = is_whole(far.read(thread)?);
+                Ok((copied[COPIED - 4..] == filled(rounds - 1)[..4]).then_some(()))
+            })?,
+        }
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
+/// Node 1 only puts single words, whose completions it never waits for.
+fn puts(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let (own, far) = (group.word("own", 1, 0), group.word("far", 2, 0));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 1 {
+            return thread.until(|thread| Ok((far.read(thread)? < 0).then_some(())));
+        }
+        for round in 0..rounds {
+            own.write(thread, round)?;
+            far.put(thread, own)?;
+            if round == 20 {
+                println!("{BEGUN}");
+            }
         }
         Ok(())
     })?;
@@ -218,6 +294,13 @@ impl Cable {
         Ok(cable)
     }
 
+    /// Sets the largest number of bytes of a packet.
+    fn with_packets_of(self, bytes: usize) -> Self {
+        let set = |host: &String| ip(&["-n", host, "link", "set", "cable", "mtu", &bytes.to_string()]);
+        self.hosts.iter().try_for_each(set).unwrap();
+        self
+    }
+
     /// Starts a process on each host.
     fn started(&self, role: &str) -> [Child; 2] {
         [0, 1].map(|rank| {
@@ -256,9 +339,36 @@ fn on_two_hosts() {
     assert!(second.status.success(), "{}", text(&second));
 }
 
-/// Starts two processes that meet for ever, and waits until they have begun.
-fn in_the_middle(cable: &Cable) -> [Child; 2] {
-    let mut children = cable.started("endless");
+/// Packets of these sizes end inside words: jumbo frames, those of VXLAN, and small ones. Those of Ethernet hide it. The second
+/// process stops for a moment, so that what it has not read piles up.
+fn words_are_whole(role: &str) {
+    for bytes in [200, 1450, 1500, 9000] {
+        let cable = Cable::new("whole").unwrap().with_packets_of(bytes);
+        let [first, second] = in_the_middle(&cable, role);
+        let signal = |name: &str| Command::new("kill").args([name, &second.id().to_string()]).status().unwrap();
+        signal("-STOP");
+        std::thread::sleep(Duration::from_millis(300));
+        signal("-CONT");
+        for child in [first, second] {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "packets of {bytes} bytes: {}", text(&output));
+        }
+    }
+}
+
+fn one_is_killed_while_others_put() {
+    let cable = Cable::new("puts").unwrap();
+    let [first, mut second] = in_the_middle(&cable, "puts");
+    let begin = Instant::now();
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let reported = soon(first, begin);
+    assert!(reported.contains("node 2"), "{reported}");
+}
+
+/// Starts two processes in a role, and waits until they have begun.
+fn in_the_middle(cable: &Cable, role: &str) -> [Child; 2] {
+    let mut children = cable.started(role);
     let mut line = String::new();
     BufReader::new(children[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line.trim(), BEGUN, "they do not meet");
@@ -274,7 +384,7 @@ fn soon(child: Child, begin: Instant) -> String {
 
 fn one_is_killed() {
     let cable = Cable::new("kill").unwrap();
-    let [first, mut second] = in_the_middle(&cable);
+    let [first, mut second] = in_the_middle(&cable, "endless");
     let begin = Instant::now();
     // `ip netns exec` has become the process.
     second.kill().unwrap();
@@ -285,7 +395,7 @@ fn one_is_killed() {
 
 fn a_cable_is_cut() {
     let cable = Cable::new("cut").unwrap();
-    let [first, second] = in_the_middle(&cable);
+    let [first, second] = in_the_middle(&cable, "endless");
     let begin = Instant::now();
     ip(&["-n", &cable.hosts[0], "link", "set", "cable", "down"]).unwrap();
     for (child, name) in [(first, "node 2"), (second, "node 1")] {

@@ -58,7 +58,8 @@ const TOGETHER: [(&str, usize, Role); 17] = [
 ];
 
 /// The roles of single processes in tests of faults.
-const FAULTS: [(&str, Role); 19] = [
+const FAULTS: [(&str, Role); 20] = [
+    ("keeps_limits", keeps_limits),
     ("by_default", |company, provider| fills(company, provider, None)),
     ("by_name", |company, provider| fills(company, provider, Some("published"))),
     ("other_words", other_words),
@@ -90,7 +91,8 @@ const FAULTS: [(&str, Role); 19] = [
 type Test = fn(Provider);
 
 /// The tests in which a wrong result would be silent.
-const SILENT: [(&str, Test); 11] = [
+const SILENT: [(&str, Test); 12] = [
+    ("limits_of_calls_and_loops_are_kept", limits_are_kept),
     ("an_unsound_variant_is_asked_for_by_name_and_reported_once", an_unsound_variant_is_reported_once),
     ("other_words_are_an_error_on_both_sides", other_words_are_an_error_on_both_sides),
     ("other_threads_are_an_error_on_both_sides", other_threads_are_an_error_on_both_sides),
@@ -523,6 +525,46 @@ fn what_killed_processes_leave_is_removed(provider: Provider) {
     both.iter_mut().for_each(|process| _ = process.wait().unwrap());
     together("gathers_over", 2, gathers_over, provider);
     assert_eq!(left(of_both), 0);
+}
+
+fn limits_are_kept(provider: Provider) {
+    let company = started("keeps_limits", 2, provider, Duration::from_secs(20)).unwrap();
+    // The other process does not come to the end.
+    assert!(keeps_limits(&company, provider).is_err());
+}
+
+/// A thread gives up after its own limit, and not after that of the group: a loop over words, a barrier, a lock, and, if the provider has
+/// messages, what it posts at a process that has stopped.
+fn keeps_limits(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(Duration::from_secs(12));
+    let (both, never) = (group.barrier("both", &[0, 1]), group.barrier("never", &[0, 1]));
+    let (word, lock) = (group.word("w", 1, 0), group.node_lock("l", 2));
+    let (own, far) = (group.word("own", 1, 0), group.word("far", 2, 0));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 1 {
+            std::mem::forget(lock.lock(thread)?);
+            both.wait(thread)?;
+            std::thread::sleep(Duration::from_secs(4));
+            _ = Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status();
+            return Ok(());
+        }
+        both.wait(thread)?;
+        let mut gives_up = |what: &str, call: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>| {
+            let begin = Instant::now();
+            let given_up = thread.within(Duration::from_millis(500), call);
+            assert!(matches!(given_up, Err(Fault::Late(_))), "{what}: {given_up:?}");
+            assert!(begin.elapsed() < Duration::from_secs(3), "{what}: {:?}", begin.elapsed());
+        };
+        gives_up("a loop", &|thread| thread.until(|thread| Ok((word.read(thread)? == 1).then_some(()))));
+        gives_up("a lock", &|thread| lock.lock(thread).map(std::mem::forget));
+        gives_up("a barrier", &|thread| never.wait(thread));
+        if provider != Provider::Memory {
+            std::thread::sleep(Duration::from_secs(4));
+            gives_up("a get", &|thread| far.get(thread, own)?.wait(thread));
+        }
+        Err(Fault::Discarded)
+    })?;
+    Ok(())
 }
 
 fn a_fence_waits_for_what_was_put_and_for_nothing_else(provider: Provider) {

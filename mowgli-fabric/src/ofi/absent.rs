@@ -119,10 +119,6 @@ impl End {
         match self.0 {}
     }
 
-    pub(crate) fn progress(&self) {
-        match self.0 {}
-    }
-
     pub(crate) fn next(&mut self) -> Result<Option<usize>, (Error, Option<usize>)> {
         match self.0 {}
     }

@@ -114,9 +114,8 @@ impl<'a> Ofi<'a> {
         let opening = provider.opening(company.host())?;
         let node = raw::NodeMemory::open(&opening, layout.words()).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
-        // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
-            OpQueue::open(&node, key, layout.nodes(), is_of_node).map_err(|e| failed("no endpoint", e))
+            OpQueue::open(&node, key, layout.nodes(), is_of_node, limit).map_err(|e| failed("no endpoint", e))
         };
         let own: Vec<Tid> = world.tids().filter(|&t| usize::from(world.node_of(t).0) == company.rank() + 1).collect();
         let control = queue(2, false)?;
@@ -261,7 +260,7 @@ impl<'a> Ofi<'a> {
         if is_so(queue) {
             return Ok(());
         }
-        self.waits(what, |round| {
+        self.waits(queue.limit, what, |round| {
             queue.take().map_err(|fault| self.reason(fault))?;
             let is_so = is_so(queue);
             if !is_so {
@@ -272,7 +271,12 @@ impl<'a> Ofi<'a> {
     }
 
     /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration.
-    fn waits(&self, what: &dyn Fn() -> String, mut is_so: impl FnMut(u64) -> Result<bool, Fault>) -> Result<(), Fault> {
+    fn waits(
+        &self,
+        limit: Duration,
+        what: &dyn Fn() -> String,
+        mut is_so: impl FnMut(u64) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
         let mut begin = None;
         for round in 1_u64.. {
             if is_so(round)? {
@@ -280,7 +284,7 @@ impl<'a> Ofi<'a> {
             }
             if round % 64 == 0 {
                 self.fine()?;
-                if begin.get_or_insert_with(Instant::now).elapsed() > self.limit {
+                if begin.get_or_insert_with(Instant::now).elapsed() > limit {
                     return Err(Fault::Late(what()));
                 }
             }
@@ -291,7 +295,7 @@ impl<'a> Ofi<'a> {
     /// Waits until a word of this node is at least this number.
     fn waits_for(&self, word: &AtomicU64, number: u64) -> Result<(), Fault> {
         let what = || "the threads of other nodes do not come to the next run".to_owned();
-        self.waits(&what, |round| {
+        self.waits(self.limit, &what, |round| {
             let is_so = word.load(Ordering::Acquire) >= number;
             if !is_so {
                 self.relax(round, None);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use mowgli_core::ids::Tid;
 
@@ -32,6 +33,7 @@ impl<'a> FabricPort<'a> {
     pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid, copy: usize) -> Self {
         let mut queue = locked(queue);
         let by = queue.port();
+        queue.limit = net.limit;
         Self {
             net,
             queue,
@@ -305,6 +307,10 @@ impl Port for FabricPort<'_> {
         let number = self.polled[node];
         self.polled[node] += 1;
         self.until_done(|| format!("an operation at node {n}"), |o| o.begun.node == node && o.number == number)
+    }
+
+    fn within(&mut self, limit: Duration) {
+        self.queue.limit = limit;
     }
 
     fn peek(&self, x: Word) -> Option<i64> {

@@ -1,6 +1,7 @@
 //! The operations of one thread that are under way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::orders::OpKind;
 use super::raw::{End, Error, Going, NodeMemory};
@@ -63,6 +64,8 @@ pub(super) struct OpQueue {
     /// The number of operations posted.
     begun: u64,
     fault: Option<Fault>,
+    /// The time after which a wait for its operations is given up.
+    pub(super) limit: Duration,
 }
 
 /// The operations posted at a node.
@@ -77,7 +80,13 @@ pub(super) struct Reached {
 }
 
 impl OpQueue {
-    pub(super) fn open(node: &Arc<NodeMemory>, key: u64, nodes: usize, is_of_node: bool) -> Result<Self, Error> {
+    pub(super) fn open(
+        node: &Arc<NodeMemory>,
+        key: u64,
+        nodes: usize,
+        is_of_node: bool,
+        limit: Duration,
+    ) -> Result<Self, Error> {
         let end = End::open(node, MOST, key, is_of_node)?;
         let free = (0..MOST).collect();
         Ok(Self {
@@ -90,6 +99,7 @@ impl OpQueue {
             idle: 0,
             begun: 0,
             fault: None,
+            limit,
         })
     }
 
@@ -132,7 +142,7 @@ impl OpQueue {
         match how(&mut self.end, slot) {
             Ok(()) => {}
             Err(Error::AGAIN) => return Ok(false),
-            Err(why) => return Err(failed(Some(begun.node), why)),
+            Err(why) => return Err(failed(&[begun.node], why)),
         }
         let number = self.count(begun);
         self.begun += 1;
@@ -181,7 +191,10 @@ impl OpQueue {
             // Puts and connections may still need a poll now and then. Otherwise the look for completions below is one.
             self.idle += 1;
             if self.is_of_node || self.idle.is_multiple_of(SELDOM) {
-                self.end.progress();
+                // A put without a completion has one if it fails.
+                if let Err((why, _)) = self.end.next() {
+                    return Err(self.fails(None, why));
+                }
             }
             return Ok(());
         }
@@ -197,17 +210,27 @@ impl OpQueue {
                 self.free.push(operation.slot);
                 operation.begun
             });
-            let failed = failure.map(|why| failed(begun.map(|begun| begun.node), why));
-            if let Some(fault) = failed {
-                self.fault = Some(fault.clone());
-                return Err(fault);
+            if let Some(why) = failure {
+                return Err(self.fails(begun.map(|begun| begun.node), why));
             }
         }
         Ok(())
     }
+
+    /// Records the failure of an operation, and returns its fault. A put without a completion does not say its node: then it is one of those
+    /// with such puts.
+    fn fails(&mut self, node: Option<usize>, why: Error) -> Fault {
+        let with_puts = || self.nodes.iter().enumerate().filter(|(_, reached)| reached.has_put).map(|(node, _)| node);
+        let nodes: Vec<usize> = node.map_or_else(|| with_puts().collect(), |node| vec![node]);
+        let fault = failed(&nodes, why);
+        self.fault = Some(fault.clone());
+        fault
+    }
 }
 
-fn failed(node: Option<usize>, why: Error) -> Fault {
-    let place = node.map_or_else(|| "another node".to_owned(), |node| format!("node {}", node + 1));
+/// Makes the fault of an operation at one of these nodes.
+fn failed(nodes: &[usize], why: Error) -> Fault {
+    let names: Vec<String> = nodes.iter().map(|node| format!("node {}", node + 1)).collect();
+    let place = if names.is_empty() { "another node".to_owned() } else { names.join(" or ") };
     Fault::Gone(format!("an operation at {place} failed: {}", why.text()))
 }

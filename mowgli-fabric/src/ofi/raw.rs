@@ -67,6 +67,8 @@ unsafe extern "C" {
         provider: *const c_char,
         source: *const c_char,
         is_ordered: c_int,
+        is_atomic: c_int,
+        key: u64,
         memory: *mut c_void,
         bytes: usize,
         out: *mut *mut FabricNode,
@@ -163,12 +165,17 @@ impl NodeMemory {
         let mut words: Vec<AtomicU64> = Vec::with_capacity(initial.len() + LINE);
         let skip = words.as_ptr().align_offset(LINE * 8).min(LINE);
         words.extend(vec![0; skip].into_iter().chain(initial).map(AtomicU64::new));
-        let (ordered, bytes) = (opening.is_ordered.into(), size_of_val(&words[skip..]));
+        let (ordered, atomic, bytes) =
+            (opening.is_ordered.into(), opening.words_by_atomics.into(), size_of_val(&words[skip..]));
+        // Whoever does not know the key cannot reach the memory. Endpoints have small keys of their own.
+        let key = getrandom::u64().map_err(|_| Error(-5))? | 1 << 63;
         let memory = words[skip..].as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
         // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever
         // accessed as atomic words here.
-        checked(unsafe { fabric_node_open(provider.as_ptr(), source.as_ptr(), ordered, memory, bytes, &raw mut raw) })?;
+        checked(unsafe {
+            fabric_node_open(provider.as_ptr(), source.as_ptr(), ordered, atomic, key, memory, bytes, &raw mut raw)
+        })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words, skip })
     }
 
@@ -277,7 +284,7 @@ pub(crate) struct Between {
 
 impl End {
     /// Opens an endpoint with so many slots: that of the node, which one thread may use, or another. The endpoints of a
-    /// node have different keys, all other than 1.
+    /// node have different keys, all other than that of the memory.
     pub(crate) fn open(node: &Arc<NodeMemory>, slots: usize, key: u64, is_of_node: bool) -> Result<Self, Error> {
         let mut raw = null_mut();
         // SAFETY: the node is open, and stays so as long as this refers to it.
@@ -340,11 +347,6 @@ impl End {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: as above.
         checked(unsafe { fabric_swap(self.raw(), slot, own, peer.address, at, peer.key, old, new) })
-    }
-
-    /// Progresses operations.
-    pub(crate) fn progress(&self) {
-        self.opened.progress();
     }
 
     /// Returns the slot of an operation that has completed, if there is one. For a failure it returns the reason, and
