@@ -142,41 +142,46 @@ fn meets(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault
 /// The bytes of a buffer that is copied: more than a segment has.
 const COPIED: usize = 12_000;
 
-/// Copies words between nodes, while another thread of the node to which they are copied reads them. The halves of each word are equal, so
-/// a word that is not whole is noticed.
+/// The number of buffers that are copied into one.
+const SOURCES: usize = 16;
+
+/// Puts and gets many buffers into one of the other node and of the own, while threads there read it. The halves of each word are equal,
+/// and those of two buffers differ, so a word that is not whole is noticed.
 fn copies(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
-    let mut group = Group::new(&[1, 1, 2, 2]).within(LIMIT);
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
     let [near, far] = [1, 2].map(|node| group.buffer(&format!("copied{node}"), node, COPIED));
-    let [own, other] = [1, 2].map(|node| group.buffer(&format!("own{node}"), node, COPIED));
-    let (done, barrier) = (group.word("done", 1, 0), group.barrier("b", &[0, 1, 2, 3]));
-    let is_whole = |bytes: Vec<u8>| {
-        let torn = bytes.chunks(8).find(|word| word[..4] != word[4..]);
-        assert!(torn.is_none(), "half of a word: {torn:02x?}");
-        bytes
-    };
+    let sources = [1, 2].map(|node| group.buffer(&format!("source{node}"), node, SOURCES * COPIED));
+    let [own, other] = sources.map(|all| (0..SOURCES).map(move |k| all.part(k * COPIED..(k + 1) * COPIED)));
+    let (done, barrier) =
+        ([1, 2].map(|node| group.word(&format!("done{node}"), node, 0)), group.barrier("b", &[0, 1, 2]));
     group.run_among(company, provider, |thread| {
-        let filled = |round: i64| (round as u32 + 1).wrapping_mul(0x0103_0507).to_le_bytes().repeat(COPIED / 4);
-        match thread.id().index() {
-            0 => (0..rounds).try_for_each(|round| {
-                own.write(thread, &filled(round))?;
+        let me = thread.id().index();
+        let filled: Vec<u8> =
+            (1..=SOURCES as u32).flat_map(|k| (k * 0x0103_0507).to_le_bytes().repeat(COPIED / 4)).collect();
+        if me != 1 {
+            sources[me / 2].write(thread, &filled)?;
+        }
+        barrier.wait(thread)?;
+        if me == 0 {
+            for round in 0..rounds {
                 // All of them are under way at once, so that segments are full.
-                let puts: Vec<_> = (0..8).map(|_| far.put(thread, own)).collect::<Result<_, _>>()?;
-                puts.into_iter().try_for_each(|put| put.wait(thread))?;
-                other.get(thread, near)?.wait(thread)?;
+                let puts: Vec<_> = own.clone().map(|own| far.put(thread, own)).collect::<Result<_, _>>()?;
+                let gets: Vec<_> = other.clone().map(|other| other.get(thread, near)).collect::<Result<_, _>>()?;
+                puts.into_iter().chain(gets).try_for_each(|begun| begun.wait(thread))?;
                 if round == 20 {
                     println!("{BEGUN}");
                 }
-                done.write(thread, i64::from(round == rounds - 1))
-            })?,
-            3 => (0..rounds).try_for_each(|round| other.write(thread, &filled(round)))?,
-            1 => thread.until(|thread| {
-                is_whole(near.read(thread)?);
+            }
+            done[0].write(thread, 1)?;
+            done[1].put(thread, done[0])?.wait(thread)?;
+        } else {
+            let (copied, done) = ([near, far][me - 1], done[me - 1]);
+            thread.until(|thread| {
+                let bytes = copied.read(thread)?;
+                let torn = bytes.chunks(8).find(|word| word[..4] != word[4..]);
+                assert!(torn.is_none(), "half of a word: {torn:02x?}");
                 Ok((done.read(thread)? == 1).then_some(()))
-            })?,
-            _ => thread.until(|thread| {
-                let copied = is_whole(far.read(thread)?);
-                Ok((copied[COPIED - 4..] == filled(rounds - 1)[..4]).then_some(()))
-            })?,
+            })?;
         }
         barrier.wait(thread)
     })?;
