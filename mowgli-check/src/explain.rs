@@ -131,6 +131,7 @@ pub fn of_test(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<Vec<Decided>, InputError> {
+    test.has_no_servers("explain")?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_check::litmus::parse::parse;
-use mowgli_check::litmus::run::{Answer, Engine, solve, solve_with};
+use mowgli_check::litmus::print;
+use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, solve, solve_with};
 use mowgli_check::litmus::stuck;
 use mowgli_check::litmus::test::Test;
 use mowgli_core::problem::Limits;
@@ -25,6 +26,31 @@ fn solved(text: &str) -> (Test, Answer) {
 fn reported(test: &Test, answer: &Answer) -> Vec<String> {
     let text = stuck::text(test, answer.kinds());
     text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
+}
+
+/// A server loops for ever: an execution is over when its clients have ended, and not before.
+#[test]
+fn servers_need_not_end() {
+    let text = |server: &str, rows: &str| {
+        format!(
+            "RDMA_TSO t {{ x@1 = 1; z@2 = 0; q@2 = 0; s@1 = 0; {server} }}\n P1@1 | P2@2 ;\n put(z, x) | while true {{ ;\n \
+             b := await s != 0 | a := await z != 0 ;\n | q := a + a ;\n | z := 0 ;\n | put(s, q) ;\n{rows} | }} ;\n\
+             forbidden (b != 2)\n"
+        )
+    };
+    let test = parsed(&text("server(P2);", ""));
+    for engine in [Engine::Declarative, Engine::Operational] {
+        let answer = solve_with(engine, &test, Limits::default()).unwrap();
+        assert_eq!((answer.outcomes.len(), answer.kinds().len(), answer.verdict(&test)), (1, 0, TestVerdict::Holds));
+    }
+    let answer = solved(&text("", "")).1;
+    assert_eq!((answer.outcomes.len(), answer.kinds().len()), (0, 1));
+    // The client waits for a second answer to one question.
+    let (test, answer) = solved(&text("server(P2);", " s := 0 | ;\n await s = 7 | ;\n"));
+    assert_eq!((answer.outcomes.len(), answer.verdict(&test)), (0, TestVerdict::Vacuous));
+    assert_eq!(answer.kinds().len(), 1, "{:?}", answer.kinds());
+    assert!(parse("t", &text("server(P1, P2);", "")).unwrap_err().to_string().contains("all are servers"));
+    assert_eq!(print::test(&parsed(&print::test(&test))), print::test(&test));
 }
 
 /// Two that take two locks in opposite orders: each may end, and both may wait for each other.

@@ -16,8 +16,7 @@ use serde::Serialize;
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, cause};
-use crate::litmus::print;
-use crate::litmus::test::Model;
+use crate::litmus::print::{self, Dialect};
 
 /// The size of a group of clients. The clients of a group are searched in parallel.
 const GROUP: usize = 64;
@@ -29,8 +28,8 @@ pub struct SpecDifference {
     pub allowed_by: &'static str,
     /// The name of the specification that lacks it.
     pub forbidden_by: &'static str,
-    /// The memory model of both.
-    pub model: Model,
+    /// The dialect of the client.
+    pub dialect: Dialect,
     /// The client, with calls of the specification that forbids the outcome.
     pub client: Client,
     /// The world of the client.
@@ -180,7 +179,7 @@ fn difference(
     let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| SpecDifference {
         allowed_by: allowed.name,
         forbidden_by: forbidden.name,
-        model: Model::of(&one.memory.libraries),
+        dialect: Dialect::of(forbidden),
         client,
         world,
         outcome,
@@ -197,7 +196,7 @@ impl SpecDifference {
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.allowed_by, self.forbidden_by);
-        print::forbidden(self.model, &name, &self.world, &self.client, &self.outcome)
+        print::forbidden(self.dialect, &name, &self.world, &self.client, &self.outcome)
     }
 }
 

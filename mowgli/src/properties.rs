@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::check::shapes;
 use crate::interrupt::{Deadline, cause};
-use crate::litmus::print;
+use crate::litmus::print::{self, Dialect};
 use crate::litmus::test::Model;
 
 /// A specification that can be checked: of a library, or the memory model itself.
@@ -27,7 +27,7 @@ pub struct Specification {
     /// Whether it is a language and not a library. A language need not be decomposable, so it is checked only if it is
     /// named.
     pub is_language: bool,
-    model: Model,
+    dialect: Dialect,
     library: Name,
     libraries: Libraries,
     subject: Box<dyn Subject>,
@@ -38,17 +38,17 @@ pub struct Specification {
 pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(WordClients { rmw }));
-        Specification { name, is_language: false, model: Model::RDMA_WAIT, library: WAIT, libraries, subject }
+        Specification { name, is_language: false, dialect: Model::RDMA_WAIT.into(), library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Tso::PUBLISHED), Box::new(tso::PollClients { rmw }));
-        Specification { name, is_language: true, model: Model::RDMA_TSO, library: TSO, libraries, subject }
+        Specification { name, is_language: true, dialect: Model::RDMA_TSO.into(), library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
     let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::X86Clients));
-    let (name, model, library) = (X86.text(), Model::X86Tso, X86);
-    all.push(Specification { name, is_language: false, model, library, libraries, subject });
+    let (name, dialect, library) = (X86.text(), Model::X86Tso.into(), X86);
+    all.push(Specification { name, is_language: false, dialect, library, libraries, subject });
     all.extend(entries.into_iter().map(Specification::of));
     all
 }
@@ -60,7 +60,7 @@ const CLIENTS: u128 = 20_000;
 pub struct SpecProperties {
     /// Its name.
     pub name: &'static str,
-    model: Model,
+    dialect: Dialect,
     /// The bounds: all clients within one of them.
     pub bounds: Vec<Bound>,
     /// The properties, with the counterexamples.
@@ -76,7 +76,7 @@ impl Specification {
         Self {
             name: entry.name,
             is_language: false,
-            model: Model::of(&entry.memory.libraries),
+            dialect: Dialect::of(&entry),
             library: Name::literal(entry.name),
             libraries: entry.specification,
             subject: entry.subject,
@@ -123,7 +123,7 @@ impl Specification {
         let bounds = bounds.iter().map(|bound| bound.covered(&*self.subject, self.library, &expired)).collect();
         let by_form = by_form(self.libraries.spec(self.library).expect("its specification"), library, &*self.subject);
         let seconds = start.elapsed().as_secs_f64();
-        SpecProperties { name: self.name, model: self.model, bounds, properties, by_form, seconds }
+        SpecProperties { name: self.name, dialect: self.dialect, bounds, properties, by_form, seconds }
     }
 }
 
@@ -169,7 +169,7 @@ impl SpecProperties {
             ("decomposable_with_the_same_so", &p.with_the_same_so),
         ];
         let mut all: BTreeMap<&str, String> =
-            instances.into_iter().filter_map(|(name, i)| Some((name, shown(self.model, i.as_ref()?)))).collect();
+            instances.into_iter().filter_map(|(name, i)| Some((name, shown(self.dialect, i.as_ref()?)))).collect();
         if !p.unsatisfied.is_empty() {
             let kinds: Vec<String> = p.unsatisfied.iter().map(|(m, of)| format!("{m} that returns {of}")).collect();
             all.insert("satisfiable", format!("in no consistent execution: {}", kinds.join(", ")));
@@ -277,8 +277,8 @@ struct PropertiesJson<'a> {
 }
 
 /// Returns an example in words: the client, the events, the part.
-fn shown(model: Model, instance: &Instance) -> String {
-    let client = print::client(model, "client", &instance.world, &instance.client, &instance.execution.outputs);
+fn shown(dialect: Dialect, instance: &Instance) -> String {
+    let client = print::client(dialect, "client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!(
         "with the events\n{}",

@@ -159,6 +159,7 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
             format!("{}: nothing can be inserted into tests of {}", test.name, test.model),
         ));
     }
+    test.has_no_servers("repair")?;
     let says = |q: &Quantifier| test.assertions.iter().any(|a| a.quantifier == *q);
     let wants_end = || says_ends(test) || !test.speaks_of_stuck() && is_stuck(test, ask.limits);
     if !says(&Quantifier::Forbidden) && !says(&Quantifier::Forall) && !wants_end() {

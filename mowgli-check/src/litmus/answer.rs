@@ -128,10 +128,18 @@ impl Answer {
     /// Builds the answer to a test that has these outcomes.
     pub(super) fn new(
         test: &Test,
-        outcomes: BTreeMap<Vec<Val>, u64>,
-        explored: Explored,
+        mut outcomes: BTreeMap<Vec<Val>, u64>,
+        mut explored: Explored,
         stuck: Found<StuckKinds>,
     ) -> Self {
+        // An execution in which only servers wait is over.
+        let (kinds, stop) = stuck.into_parts();
+        let (over, kinds): (StuckKinds, StuckKinds) = kinds.into_iter().partition(|(kind, _)| kind.is_over(test));
+        over.into_keys().for_each(|kind| *outcomes.entry(kind.shown).or_insert(0) += 1);
+        if !test.servers.is_empty() {
+            explored.stop = explored.stop.or_else(|| stop.clone());
+        }
+        let stuck = Found::new(kinds, stop);
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();

@@ -7,14 +7,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use itertools::Itertools as _;
-use mowgli_core::event::Event;
 use mowgli_core::value::Val;
-use mowgli_rdma::operational::{Act, ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
-use mowgli_rdma::tso;
+use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
-use super::run::has_machine;
+use super::run::{act_in_words, has_machine};
 use super::stuck::{self, StuckKinds};
 use super::test::Test;
 use crate::error::InputError;
@@ -165,13 +163,6 @@ pub fn choices_to(
     };
     visit_runs(test, first, 0..10 * RUNS, &mut visit, expired)?;
     Ok(found)
-}
-
-/// Prints an action. The result of an operation or a poll is the operation that it is about.
-fn act_in_words(step: &Step) -> String {
-    let Act::Call(call, ret) = &step.act else { return step.act.to_string() };
-    let event = Event { thread: step.thread, call: call.clone(), ret: *ret };
-    tso::in_words(&event).map_or_else(|| step.act.to_string(), |words| format!("{call}: {words}"))
 }
 
 fn in_words(test: &Test, point: &ChoicePoint) -> PlayedPoint {

@@ -11,7 +11,7 @@ use super::test::{Arg, Model, Statement, Test};
 use crate::catalogue::Catalogue;
 
 /// The words that always mean the same, whatever the model.
-pub const WORDS: [&str; 23] = [
+pub const WORDS: [&str; 24] = [
     "if",
     "else",
     "while",
@@ -30,6 +30,7 @@ pub const WORDS: [&str; 23] = [
     "locations",
     "nodes",
     "crash",
+    "server",
     "size",
     "at",
     "true",

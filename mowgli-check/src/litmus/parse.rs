@@ -1,6 +1,6 @@
 //! The parser of litmus files. Errors have a line and a column, and say what was expected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
@@ -142,6 +142,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         description,
         world: reader.world,
         literals: reader.literals,
+        servers: reader.servers,
         threads: reader.threads,
         observed,
         shown,
@@ -188,6 +189,7 @@ struct Reader<'c> {
     threads: Vec<TestThread>,
     names: BTreeMap<String, Tid>,
     literals: BTreeMap<Loc, Val>,
+    servers: BTreeSet<Tid>,
     /// The ranges of the statements of each thread in the text.
     spans: Vec<Vec<(usize, usize)>>,
 }
@@ -244,8 +246,8 @@ impl<'c> Reader<'c> {
     fn new(catalogue: &'c Catalogue, model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
-        let (known, literals) = (catalogue.known(model), BTreeMap::new());
-        let mut reader = Self { catalogue, model, known, world, threads, names, literals, spans: Vec::new() };
+        let (known, literals, servers) = (catalogue.known(model), BTreeMap::new(), BTreeSet::new());
+        let mut reader = Self { catalogue, model, known, world, threads, names, literals, servers, spans: Vec::new() };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }

@@ -10,6 +10,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
+use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Way;
 use mowgli_rdma::core_rma::CORE_RMA;
 
@@ -147,6 +148,13 @@ impl Dialect {
     pub fn with(model: Model, library: Name, form: Option<DeclarationForm>) -> Self {
         Self { model, own: form.map(|form| (library, form)) }
     }
+
+    /// Returns the dialect of the clients of an entry.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Self {
+        let form = entry.library().ok().and_then(|library| library.object());
+        Self::with(Model::of(&entry.memory.libraries), Name::literal(entry.name), form)
+    }
 }
 
 impl From<Model> for Dialect {
@@ -199,6 +207,10 @@ pub fn test(test: &Test) -> String {
     let sent: Vec<Loc> = test.threads.iter().flat_map(|t| &t.statements).flat_map(Statement::sent).collect();
     world.objects.retain(|x, _| !test.literals.contains_key(x) && !sent.contains(x));
     declarations(test.model.into(), &world, &|t| test.threads[t.index()].name.to_string(), &mut out);
+    let servers = test.servers.iter().map(|t| test.threads[t.index()].name).join(", ");
+    if !servers.is_empty() {
+        let _ = writeln!(out, "  server({servers});");
+    }
     out.push_str("}\n");
     let column = |(thread, node): (&TestThread, &Node)| {
         let head =

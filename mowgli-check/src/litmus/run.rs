@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::event::Cell;
+use mowgli_core::event::{Cell, Event};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
@@ -14,9 +14,9 @@ use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::execution::Rules;
-use mowgli_rdma::operational::{Machine, MachineRuns, MachineWalks, Step, WalkEnd};
+use mowgli_rdma::operational::{Act, Machine, MachineRuns, MachineWalks, Step, WalkEnd};
+use mowgli_rdma::{Switches, tso};
 use serde::Serialize;
 
 pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides};
@@ -262,6 +262,13 @@ impl Walked {
     }
 }
 
+/// Prints an action. The result of an operation or a poll is the operation that it is about.
+pub(super) fn act_in_words(step: &Step) -> String {
+    let Act::Call(call, ret) = &step.act else { return step.act.to_string() };
+    let event = Event { thread: step.thread, call: call.clone(), ret: *ret };
+    tso::in_words(&event).map_or_else(|| step.act.to_string(), |words| format!("{call}: {words}"))
+}
+
 /// Makes one random run of the machine.
 ///
 /// # Errors
@@ -272,7 +279,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut steps, mut choices) = (Vec::new(), Vec::new());
     let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();
-    let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], step.act);
+    let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], act_in_words(step));
     let mut show = |step: &Step| steps.push(in_words(step));
     let mut choose = |open: &[usize]| {
         choices.push(open[random.usize(..open.len())]);

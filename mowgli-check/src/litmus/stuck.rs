@@ -51,6 +51,12 @@ impl StuckKind {
         Self::new(test, &standings, finals)
     }
 
+    /// True if only servers wait.
+    pub(super) fn is_over(&self, test: &Test) -> bool {
+        let mut waiting = test.world.tids().zip(&self.waits).filter(|(_, wait)| wait.is_some());
+        waiting.all(|(thread, _)| test.servers.contains(&thread))
+    }
+
     /// Returns the statement that a thread waits in, as it is written, with its line.
     #[must_use]
     pub fn statement<'t>(&self, test: &'t Test, thread: usize) -> Option<(usize, &'t str)> {

@@ -1,10 +1,10 @@
 //! A litmus test that has been parsed: surroundings, statements, observed state, assertions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::ArgumentKind;
 use mowgli_core::outcome::Outcome;
@@ -535,6 +535,8 @@ pub struct Test {
     pub assertions: Vec<Assertion>,
     /// The assertions on executions that are stuck.
     pub liveness: Vec<Liveness>,
+    /// The threads that serve the others: an execution is over when all other threads have ended.
+    pub servers: BTreeSet<Tid>,
     /// The warnings about likely mistakes.
     pub warnings: Vec<Warning>,
 }
@@ -612,11 +614,26 @@ impl Test {
         Some([call(None, "Rfence", vec![node]), call(*register, method.name, rest.to_vec())])
     }
 
-    /// Checks that the test uses one queue pair between two nodes, and operations of one word with a completion and no flag.
+    /// Checks that each execution is over when all threads have ended.
+    ///
+    /// # Errors
+    /// If some threads are servers; `what` does not support them.
+    pub fn has_no_servers(&self, what: &str) -> Result<(), InputError> {
+        if self.servers.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{}: {what} knows executions in which all threads end, and not server(...)", self.name);
+        let help = "let the server make as many rounds as the others need, with a loop that ends";
+        Err(InputError::new(Code::Unsupported, message).help(help))
+    }
+
+    /// Checks that the test has no servers, one queue pair between two nodes, and operations of one word with a completion
+    /// and no flag.
     ///
     /// # Errors
     /// The first call that is made in another way, with its line; `what` does not support it.
     pub fn is_made_as_usual(&self, what: &str) -> Result<(), InputError> {
+        self.has_no_servers(what)?;
         let is_way = |s: &Statement| match s {
             Statement::Call { method, args, .. } => {
                 *method == "PollAny" || matches!(args.first(), Some(Arg::Val(Val::Way(_))))

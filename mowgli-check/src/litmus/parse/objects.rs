@@ -48,6 +48,9 @@ impl Reader<'_> {
         if tree.as_rule() == Rule::crashes {
             return parts(&tree, Rule::crash).try_for_each(|crash| self.crash(&crash));
         }
+        if tree.as_rule() == Rule::servers {
+            return parts(&tree, Rule::name).try_for_each(|name| self.server(&name));
+        }
         let mut kinds: Vec<Tree<'_>> = parts(&tree, Rule::kind).collect();
         let name = kinds.pop().expect("by the grammar");
         if let Some(odd) = name.as_str().find('-') {
@@ -111,6 +114,24 @@ impl Reader<'_> {
             return fail(&node, Code::Value, message);
         }
         self.world.nodes = count;
+        Ok(())
+    }
+
+    /// Reads a thread that serves the others.
+    fn server(&mut self, name: &Tree<'_>) -> Parsed<()> {
+        if self.model == Model::CoreRma {
+            return fail(
+                name,
+                Code::Unsupported,
+                format!("threads of {} do not wait, so none is a server", self.model),
+            );
+        }
+        let thread = self.tid(name)?;
+        self.servers.insert(thread);
+        if self.servers.len() == self.names.len() {
+            let message = "an execution is over when all threads but the servers have ended, and all are servers";
+            return advise(name, Code::Value, message, "leave one thread out of server(...)");
+        }
         Ok(())
     }
 
