@@ -60,6 +60,8 @@ pub struct Variant {
     pub implementation: Arc<dyn Implementation>,
     /// The default bounds. A check stops at the first at which the variant is not sound, or does not end.
     pub bounds: Vec<Bound>,
+    /// Larger bounds, which only `--thorough` adds: no broken variant needs them, and they take longer than five seconds.
+    pub thorough: Vec<Bound>,
 }
 
 /// A memory model: the base of libraries, and the view of clients on them.
@@ -129,7 +131,7 @@ impl Variant {
     /// Returns this variant with clients that write these values.
     #[must_use]
     pub fn writing(mut self, values: &[i64]) -> Self {
-        self.bounds.iter_mut().for_each(|b| b.values = values.to_vec());
+        self.bounds.iter_mut().chain(&mut self.thorough).for_each(|b| b.values = values.to_vec());
         self
     }
 
@@ -138,6 +140,19 @@ impl Variant {
     pub(crate) fn and(mut self, bound: Bound) -> Self {
         self.bounds.push(bound);
         self
+    }
+
+    /// Returns this variant with one more bound for `--thorough`.
+    #[must_use]
+    pub fn thoroughly(mut self, bound: Bound) -> Self {
+        self.thorough.push(bound);
+        self
+    }
+
+    /// Returns the default bounds, and then those of `--thorough`.
+    #[must_use]
+    pub fn all_bounds(&self) -> Vec<Bound> {
+        self.bounds.iter().chain(&self.thorough).cloned().collect()
     }
 }
 
@@ -184,7 +199,7 @@ impl Entry {
     /// Lets one thread of each client crash, and limits the calls of all threads together.
     #[must_use]
     pub fn crashing(mut self, total: usize) -> Self {
-        let bounds = self.variants.iter_mut().flat_map(|v| &mut v.bounds);
+        let bounds = self.variants.iter_mut().flat_map(|v| v.bounds.iter_mut().chain(&mut v.thorough));
         bounds.for_each(|bound| (bound.crashes, bound.total) = (1, Some(total)));
         self
     }
@@ -303,7 +318,7 @@ pub fn variant(
     bounds: &[(usize, u8, usize)],
 ) -> Variant {
     let bounds = bounds.iter().map(|&(threads, nodes, calls)| bound(threads, nodes, calls)).collect();
-    Variant { name, about, expected, implementation: Arc::new(implementation), bounds }
+    Variant { name, about, expected, implementation: Arc::new(implementation), bounds, thorough: Vec::new() }
 }
 
 /// The bound of so many threads, nodes and calls of each thread, with one object, one iteration and the value 1.

@@ -22,7 +22,7 @@ use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{Method as RdmaWait, TARGET, WAIT, WID, Wait};
 
-use crate::entry::{Entry, Expected, Memory, variant};
+use crate::entry::{Entry, Expected, Memory, Variant, bound, few_calls, variant};
 
 methods! {
     /// Calls of shared variables.
@@ -176,7 +176,7 @@ impl Subject for Sv {
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
-    let bounds = &[(2, 2, 2), (1, 2, 3)];
+    let bounds = &[(1, 2, 3)];
     // A put's wait does not imply that its remote write has happened.
     let fence_of_puts =
         SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => RdmaWait::put(y, x, d)));
@@ -193,8 +193,11 @@ pub fn entry() -> Entry {
             fence_of_puts,
             bounds,
         ),
-        variant("first-target-only", "a broadcast reaches its first target only", Unsound, first_target_only, bounds),
+        // With three calls of one thread, the search for a wrong outcome takes minutes.
+        variant("first-target-only", "a broadcast reaches its first target only", Unsound, first_target_only, &[]),
     ];
-    let variants = variants.into_iter().map(|variant| variant.writing(&[1, 2])).collect();
+    // Four calls have forty times the executions of three, and no variant needs them.
+    let all_bounds = |variant: Variant| variant.and(few_calls()).thoroughly(bound(2, 2, 2)).writing(&[1, 2]);
+    let variants = variants.into_iter().map(all_bounds).collect();
     Entry::new(Memory::rdma_wait(), Sv, Libraries::over(to).with(Wait), variants)
 }

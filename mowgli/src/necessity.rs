@@ -172,6 +172,7 @@ pub fn necessity(
                 expected: Expected::Unsound,
                 implementation: edited.clone(),
                 bounds: Vec::new(),
+                thorough: Vec::new(),
             };
             let mut all = run(&changed)?;
             let outcomes = (outcomes(&all), outcomes_before);

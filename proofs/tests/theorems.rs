@@ -12,3 +12,4 @@ mod sync_section_5_sequential_objects;
 mod sync_theorem_4_sc_rmw;
 mod sync_theorems_1_to_3_locks;
 mod table;
+mod thorough;

@@ -155,6 +155,7 @@ fn lock() -> Entry {
         expected,
         implementation: Arc::new(spin),
         bounds: vec![bound.clone()],
+        thorough: Vec::new(),
     };
     Entry {
         name: "lock",

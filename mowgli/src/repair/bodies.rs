@@ -134,6 +134,7 @@ impl<'a> BodySearch<'a> {
             expected: Expected::Sound,
             implementation: self.implementation(changed),
             bounds: Vec::new(),
+            thorough: Vec::new(),
         }
     }
 

@@ -47,6 +47,9 @@ pub(in super::super) struct CheckArgs {
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
     #[arg(long, hide = true, conflicts_with_all = ["variant", "through", "out", "shard"])]
     pub(super) spec: bool,
+    /// Also check the larger bounds of each library, which take minutes. `--list` shows them.
+    #[arg(long)]
+    pub(super) thorough: bool,
     /// Do not ask whether calls return wherever the specification lets them.
     #[arg(long)]
     pub(super) no_progress: bool,
@@ -149,5 +152,9 @@ pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<E
 
 /// Returns the bounds for a variant: its defaults, changed by the arguments.
 pub(super) fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
-    args.within.limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() })
+    args.within.limited(match args {
+        CheckArgs { through: true, .. } => vec![entry.through()],
+        CheckArgs { thorough: true, .. } => variant.all_bounds(),
+        _ => variant.bounds.clone(),
+    })
 }

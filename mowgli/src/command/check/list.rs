@@ -24,7 +24,7 @@ fn list_one(entry: &Entry, json: bool) {
             let expected = format!("{:?}", v.expected);
             let line = serde_json::json!({
                 "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
-                "expected": expected, "bounds": v.bounds,
+                "expected": expected, "bounds": v.bounds, "thorough": v.thorough,
             });
             println!("{line}");
         }
@@ -33,8 +33,13 @@ fn list_one(entry: &Entry, json: bool) {
     println!("{} over {}", entry.name, entry.over());
     for v in &entry.variants {
         println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
-        for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
-            println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
-        }
+        v.bounds.iter().for_each(|bound| list_bound(bound, ""));
+        v.thorough.iter().for_each(|bound| list_bound(bound, ", with --thorough"));
     }
+}
+
+fn list_bound(bound: &Bound, note: &str) {
+    let Bound { threads, nodes, calls, objects, total, .. } = bound;
+    let total = total.map(|total| format!(", at most {total} in all")).unwrap_or_default();
+    println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}{total}, objects {objects}{note}", "");
 }
