@@ -261,7 +261,7 @@ fn larger(variant: &Variant, bound: &Bound) -> Bound {
             && own.objects <= bound.objects
             && total(own) <= total(bound)
     };
-    let own = variant.bounds.iter().find(|own| !includes(own)).cloned();
+    let own = variant.all_bounds().into_iter().find(|own| !includes(own));
     own.unwrap_or_else(|| Bound { calls: bound.calls + 1, total: bound.total.map(|total| total + 1), ..bound.clone() })
 }
 
