@@ -8,3 +8,4 @@ mod example;
 mod tests;
 
 use example::entry;
+pub(crate) use example::entry as example_entry;
