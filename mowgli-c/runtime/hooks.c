@@ -584,6 +584,7 @@ void __tsan_init(void) {}
 enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12, FRAME = 1 << 13 };
 /* Few programs share words of a frame. In the others, accesses of frames are skipped at once. */
 __attribute__((used)) int mw_shares_frames;
+int mw_registers_frames;
 __asm__(".text\n.globl __mowgli_frame\n__mowgli_frame:\npushfq\ncmpl $0, mw_shares_frames(%rip)\nje 1f\npopfq\njmp __mowgli_probe\n1: popfq\nret\n");
 #define KEEPS_ALL(name) \
 	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\npushfq\ncmpl $0, mw_thread(%rip)\njge 1f\npopfq\nret\n" \
@@ -630,7 +631,8 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 	if (is_read && is_announced(&to_read, from, n)) is_read = 0;
 	if (is_written && is_announced(&to_write, at, n)) is_written = 0;
 	size_t cell = cell_after(at);
-	if ((code & FRAME) && (cell == cell_count || cells[cell].at >= at + n)) return;
+	int is_cell = cell < cell_count && cells[cell].at < at + n;
+	if ((code & FRAME) && !is_cell && !mw_may_be_operated(at, n)) return;
 	if (!n || (!is_read && !is_written)) return;
 	enters(saved, 2);
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
@@ -938,7 +940,7 @@ static void cells_are(char *rest)
 {
 	cell_count = (size_t)strtol(rest, &rest, 10);
 	cells = mw_own_realloc(cells, sizeof *cells * (cell_count + 1));
-	mw_shares_frames = 0;
+	mw_shares_frames = mw_registers_frames;
 	for (size_t i = 0; i < cell_count; i++) {
 		cells[i].at = OWN(strtoul(rest, &rest, 10));
 		cells[i].size = strtoul(rest, &rest, 10);

@@ -138,4 +138,7 @@ void mw_sockets_state(void);
 void mw_sockets_have(char *text);
 /* Warns of an access by the CPU to memory that an operation of this thread may still read or write. */
 void mw_verbs_touch(uintptr_t at, size_t n, int writes);
+int mw_may_be_operated(uintptr_t at, size_t n);
+/* Whether a word of a frame is shared; whether one is registered, which makes it so. */
+extern int mw_shares_frames, mw_registers_frames;
 #endif

@@ -113,6 +113,14 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
 		}
 }
+int mw_may_be_operated(uintptr_t at, size_t n)
+{
+	for (int i = 0; i < region_count; i++) {
+		uintptr_t from = (uintptr_t)regions[i]->mr.addr;
+		if (at < from + regions[i]->mr.length && from < at + n) return 1;
+	}
+	return 0;
+}
 void mw_verbs_lines(void)
 {
 	for (int i = 0; i < region_count; i++)
@@ -482,6 +490,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t length, int access
 	r->mr.rkey = r->mr.lkey;
 	r->node = node_of(pd->context);
 	r->access = access;
+	if (mw_is_on_a_stack((uintptr_t)at)) mw_shares_frames = mw_registers_frames = 1;
 	return &r->mr;
 }
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t length, uint64_t iova, unsigned int access)
