@@ -691,7 +691,7 @@ fn values_out_of_nowhere_are_not_missed() {
     let of = problem(&strong, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 3);
     assert_eq!(of.outcomes_by_flow().map(|all| all.so_far().0.len()), Some(3));
-    let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (RdmaStamp::aCR, RdmaStamp::aCW));
+    let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (aCR, aCW));
     let of = problem(&weak, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 4);
     assert!(of.outcomes_by_flow().is_none());

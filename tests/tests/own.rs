@@ -118,7 +118,14 @@ fn pile(name: &'static str) -> Entry {
         below: Libraries::over(to).with(Sv),
         subject: Box::new(Pile),
         probes: Vec::new(),
-        variants: vec![Variant { name: "forgetful", about, expected, implementation, bounds: vec![bound], thorough: Vec::new() }],
+        variants: vec![Variant {
+            name: "forgetful",
+            about,
+            expected,
+            implementation,
+            bounds: vec![bound],
+            thorough: Vec::new(),
+        }],
     }
 }
 
@@ -315,7 +322,14 @@ fn through(own: Vec<Entry>) -> Result<&'static str, InputError> {
         below: latch::entry().specification,
         subject: Box::new(Signal),
         probes: Vec::new(),
-        variants: vec![Variant { name: "published", about, expected, implementation, bounds: vec![bound], thorough: Vec::new() }],
+        variants: vec![Variant {
+            name: "published",
+            about,
+            expected,
+            implementation,
+            bounds: vec![bound],
+            thorough: Vec::new(),
+        }],
     };
     let entries: Vec<Entry> = own.into_iter().chain(catalogue()).collect();
     let options =
