@@ -713,8 +713,8 @@ impl CompiledProgram {
         self.process.run(thread, known_as, &tape).ok().map(|(batch, _)| batch.end)
     }
 
-    /// True if a thread that runs again from its beginning, with these results of its calls of the model, makes the call that it
-    /// asked for in this state.
+    /// True if a thread that runs again from its beginning makes the call that it asked for in this state. The results are those of its
+    /// calls of the model.
     pub(crate) fn makes_again(&mut self, thread: usize, state: StateName, results: &[Val]) -> bool {
         let is_there = |at: CodeAt| matches!(at, CodeAt::Call(call) if call.state == state);
         let before = (0..=results.len()).find(|n| is_there(self.walk(thread, &results[..*n])));

@@ -572,7 +572,7 @@ mod tests {
         assert!(found.asked < 100, "{}", found.asked);
     }
 
-    /// Of three insertions that are needed among many, the search is stopped long before it asks about them.
+    /// Three insertions among many are needed, and the search is stopped long before it asks about them.
     #[test]
     fn a_search_that_is_stopped_has_some_repair() {
         struct Impatient(Answers, usize);

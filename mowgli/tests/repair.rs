@@ -466,7 +466,7 @@ fn equal_repairs_in_other_places_are_one_line() {
     assert!(ran.out.contains("or the same in ") && ran.out.lines().count() < 40, "{}", ran.out);
 }
 
-/// Where the search for the cheapest repair ends early, one is printed that need not be the cheapest.
+/// A search for the cheapest repair that ends early prints one that need not be the cheapest.
 #[test]
 fn a_search_that_ends_early_has_some_repair() {
     let folder = tempfile::tempdir().unwrap();

@@ -419,7 +419,7 @@ fn iterations_are_explored_before_steps_for_several_values() {
     reads_an_iteration(&of, Val::Int(5));
 }
 
-/// With the value of the iteration there are more values than the search tells apart, so the answer is not complete.
+/// With the value of the iteration there are more values than the search distinguishes, so the answer is not complete.
 #[test]
 fn iterations_with_a_value_too_many_are_explored() {
     let [x, y, z] = ["x", "y", "z"].map(Loc::new);
@@ -458,9 +458,9 @@ fn images_of_iterations_are_read() {
         };
         repeated.repeat().bind(move |v| wait::faa(c, 1).then(Prog::Val(v)))
     };
-    let told = wait::read(p).bind(|p| if let Val::Loc(own) = p { wait::read(own) } else { Prog::unit() });
+    let followed = wait::read(p).bind(|p| if let Val::Loc(own) = p { wait::read(own) } else { Prog::unit() });
     let begun = wait::write(x, Val::Int(2)).then(until(c, 1));
-    let middle = begun.then(written(&[(x, 3), (x, 1)])).then(until(c, 2)).then(told);
+    let middle = begun.then(written(&[(x, 3), (x, 1)])).then(until(c, 2)).then(followed);
     let programs = [equal(w), middle, equal(v)];
     let of = problem(&libraries, &world, &programs, &[]);
     reads_an_iteration(&of, Val::Int(5));

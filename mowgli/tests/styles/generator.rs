@@ -354,6 +354,10 @@ impl Generator {
         if self.size == 8 && n == 2 {
             styles.push("vector");
         }
+        if self.dialect.optimises && (9..=16).contains(&(self.size * n)) {
+            // The argument is in two registers, which gcc loads in either order.
+            styles.retain(|style| *style != "structure passed to variadic");
+        }
         if in_loop && self.dialect.optimises {
             styles.retain(|s| s.starts_with("mem"));
         }
