@@ -347,7 +347,7 @@ fn finished(
                 let (execution, results) = described(code, &steps);
                 let mut is_made =
                     |of: NextAccess| code.makes_again(of.thread.index(), of.call, &results[of.thread.index()]);
-                is_denied |= !expired() && !(is_made(both.0) && is_made(both.1));
+                is_denied |= !(expired() || is_made(both.0) && is_made(both.1));
                 (both, execution)
             }
             None => (*all.first().expect("a race has accesses"), ProgramExecution::default()),
