@@ -630,10 +630,12 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 	}
 	if (is_read && is_announced(&to_read, from, n)) is_read = 0;
 	if (is_written && is_announced(&to_write, at, n)) is_written = 0;
-	size_t cell = cell_after(at);
-	int is_cell = cell < cell_count && cells[cell].at < at + n;
-	if ((code & FRAME) && !is_cell && !mw_may_be_operated(at, n)) return;
 	if (!n || (!is_read && !is_written)) return;
+	if (code & FRAME) {
+		size_t cell = cell_after(at);
+		int is_cell = cell < cell_count && cells[cell].at < at + n;
+		if (!is_cell && !mw_is_registered(at, n)) return;
+	}
 	enters(saved, 2);
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
 	if (is_written) announces_write(at, n, 0, 1);

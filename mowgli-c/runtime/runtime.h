@@ -132,13 +132,12 @@ void mw_verbs_ended(void);
 int mw_is_line(int fd);
 /* The tables of the other programs. */
 void mw_verbs_others(char *text);
-int mw_is_registered(uintptr_t at);
 /* Adds the state of the sockets, and takes the bytes that have come when the set-up ends. */
 void mw_sockets_state(void);
 void mw_sockets_have(char *text);
 /* Warns of an access by the CPU to memory that an operation of this thread may still read or write. */
 void mw_verbs_touch(uintptr_t at, size_t n, int writes);
-int mw_may_be_operated(uintptr_t at, size_t n);
+int mw_is_registered(uintptr_t at, size_t n);
 /* Whether a word of a frame is shared; whether one is registered, which makes it so. */
 extern int mw_shares_frames, mw_registers_frames;
 #endif

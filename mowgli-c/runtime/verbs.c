@@ -113,7 +113,7 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
 		}
 }
-int mw_may_be_operated(uintptr_t at, size_t n)
+int mw_is_registered(uintptr_t at, size_t n)
 {
 	for (int i = 0; i < region_count; i++) {
 		uintptr_t from = (uintptr_t)regions[i]->mr.addr;
@@ -164,13 +164,6 @@ void mw_verbs_ended(void)
 		r->before = r->posted;
 	}
 }
-int mw_is_registered(uintptr_t at)
-{
-	for (int i = 0; i < region_count; i++)
-		if (at - (uintptr_t)regions[i]->mr.addr < regions[i]->mr.length) return 1;
-	return 0;
-}
-
 /* Checks an access by the card, and names what is wrong. `rights` are those that it needs, 0 for a local read. */
 static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key, uint64_t at, uint64_t n, int rights)
 {
