@@ -41,6 +41,13 @@ impl Pieces {
         self.statements(rng, length, Around { data: data.to_vec(), element: None, in_loop: false, depth: 3 })
     }
 
+    /// Returns one call that may use these data.
+    #[allow(dead_code, reason = "not every program of tests needs one")]
+    pub fn call(&self, rng: &mut Rng, data: &[Expr]) -> Body {
+        let of = if rng.bool() { &self.reads } else { &self.effects };
+        self.operation(rng, of, &Around { data: data.to_vec(), element: None, in_loop: false, depth: 0 })
+    }
+
     /// Returns a condition on these data, or on the thread.
     #[allow(dead_code, reason = "not every program of tests needs one")]
     pub fn condition_on(&self, rng: &mut Rng, data: &[Expr]) -> Expr {
