@@ -56,6 +56,15 @@ pub(crate) fn is_emitted(library: Name) -> bool {
     library == WAIT || EMITTED.contains(&library)
 }
 
+/// The key of a group's checksums.
+pub(crate) type HashKey = [u64; 2];
+
+/// Makes a key that nobody can guess.
+pub(crate) fn hash_key() -> Result<HashKey, Fault> {
+    let number = || getrandom::u64().map_err(|e| Fault::Wrong(format!("the system gives no random number: {e}")));
+    Ok([number()?, number()?])
+}
+
 /// The variant of rings with emitted code.
 pub(crate) const HASHED: &str = "hashed";
 
@@ -73,11 +82,17 @@ pub(crate) struct CompiledObjects {
 pub(crate) type Me<'t> = objects::Me<'t, CallPort<'t>>;
 
 impl CompiledObjects {
-    /// Makes the objects of a world, with or without its rings. Returns the name of each word that the emitted code has, by number, if
-    /// it has one.
-    pub(crate) fn new(world: &World, implementations: &Implementations, has_rings: bool) -> (Self, Vec<Option<Loc>>) {
+    /// Makes the objects of a world, with or without its rings, and with this key of checksums. Returns the name of each word that the
+    /// emitted code has, by number, if it has one.
+    pub(crate) fn new(
+        world: &World,
+        implementations: &Implementations,
+        has_rings: bool,
+        key: HashKey,
+    ) -> (Self, Vec<Option<Loc>>) {
         let node_of: Vec<i64> = world.threads.iter().map(|n| n.0.into()).collect();
         let mut made = mowgli_port::World::new(world.nodes.into(), &node_of);
+        made.key = key;
         let own = Own::new(&mut made);
         let parts = PartOrder { world, implementations };
         let mut words = Vec::new();

@@ -16,7 +16,7 @@ use mowgli_libraries::rbl::RBL;
 use mowgli_rdma::Switches;
 
 use crate::company::Company;
-use crate::compiled::{HASHED, is_compiled, is_emitted};
+use crate::compiled::{HASHED, HashKey, hash_key, is_compiled, is_emitted};
 use crate::legal::held;
 use crate::local::LocalMemory;
 use crate::machine::MachineFabric;
@@ -229,7 +229,7 @@ impl Group {
         fabric: Fabric,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        Ok(self.stack()?.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
+        Ok(self.stack(hash_key()?)?.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
     }
 
     /// Runs `body` in every thread of this process's node, and returns their results. Each node has a process, and all
@@ -250,7 +250,7 @@ impl Group {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
         let body = |thread: &mut Thread<'_>| company.reporting(thread.id(), || body(thread));
-        let ran = self.stack().and_then(|stack| {
+        let ran = self.stack(company.key()).and_then(|stack| {
             let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
             let work = |network: &dyn RemoteFabric| {
                 let results = stack.each(network, stack.world.tids().filter(own), self.limit, body)?;
@@ -288,13 +288,14 @@ impl Group {
         libraries.into_iter().all(|library| is_emitted(library) || !stands_on(&self.entries, library, RBL))
     }
 
-    pub(crate) fn stack(&self) -> Result<Stack, Fault> {
+    /// Builds the stack of this group. Checksums of emitted code have this key.
+    pub(crate) fn stack(&self, key: HashKey) -> Result<Stack, Fault> {
         if self.is_interpreted || !is_compiled(&self.world, &self.variants) {
             return Stack::new(&self.entries, self.world(), [], &self.variants);
         }
         let has_rings = self.has_rings();
         let rings = has_rings.then(|| (RBL.text().to_owned(), HASHED.to_owned()));
         let variants = self.variants.clone().into_iter().chain(rings).collect();
-        Stack::compiled(&self.entries, self.world.clone(), &variants, has_rings)
+        Stack::compiled(&self.entries, self.world.clone(), &variants, has_rings, key)
     }
 }

@@ -88,7 +88,7 @@ impl Port for NotingPort<'_> {
 
 /// Returns the operations that the first thread performs, on new words.
 fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Noted> {
-    let stack = group.stack().unwrap();
+    let stack = group.stack([0; 2]).unwrap();
     let (local, noted) = (LocalMemory::new(stack.memory()), Arc::default());
     let thread = Tid::from_index(0);
     let port = NotingPort { port: local.port(thread), noted: Arc::clone(&noted), ids: Vec::new() };
@@ -98,7 +98,7 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
 
 /// Returns the operations of these calls, made by the bodies of the variants that run if nobody names one.
 fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Noted> {
-    let stack = Stack::new(&catalogue(), (*group.stack().unwrap().world).clone(), [], &BTreeMap::new()).unwrap();
+    let stack = Stack::new(&catalogue(), (*group.stack([0; 2]).unwrap().world).clone(), [], &BTreeMap::new()).unwrap();
     operations(group, |thread| {
         calls.iter().try_for_each(|(library, method, args)| {
             let call = Call::new(Name::literal(library), method, args);

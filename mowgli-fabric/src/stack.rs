@@ -17,7 +17,7 @@ use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
-use crate::compiled::{CompiledObjects, has_own_words};
+use crate::compiled::{CompiledObjects, HashKey, has_own_words};
 use crate::emitted::mowgli_port::Word;
 use crate::legal::{Illegal, Legal, inside};
 use crate::memory::{BUFFER, MemoryWord, encoded};
@@ -55,15 +55,16 @@ impl Stack {
         Self::with_parts(entries, world, others, variants, |_| true)
     }
 
-    /// Builds the same, for a group whose calls are made by emitted code, if there is such code, those of rings if `has_rings`. The words of some objects have no names
-    /// then: see [`has_own_words`].
+    /// Builds the same, for a group whose calls are made by emitted code, if there is such code, those of rings if `has_rings`. The words
+    /// of some objects have no names then: see [`has_own_words`]. Checksums have this key.
     pub(crate) fn compiled(
         entries: &[Entry],
         world: World,
         variants: &BTreeMap<String, String>,
         has_rings: bool,
+        key: HashKey,
     ) -> Result<Self, Fault> {
-        Self::with_parts(entries, world, [SV], variants, |object| !has_own_words(object))?.with_emitted(has_rings)
+        Self::with_parts(entries, world, [SV], variants, |object| !has_own_words(object))?.with_emitted(has_rings, key)
     }
 
     /// Builds the implementations. Adds the parts of those objects that `is_named` accepts.
@@ -104,12 +105,12 @@ impl Stack {
 
     /// Lets emitted code make the calls of the objects that have such code, of rings if `has_rings`. Words with names are those of the
     /// bodies, so that interpreted calls of the same objects are possible too.
-    fn with_emitted(mut self, has_rings: bool) -> Result<Self, Fault> {
+    fn with_emitted(mut self, has_rings: bool, key: HashKey) -> Result<Self, Fault> {
         let nameless = self.world.objects.iter().filter(|(_, object)| has_own_words(object));
         for (x, node) in nameless.filter_map(|(x, object)| Some((*x, object.node?))) {
             inside(self.world.nodes, x, node)?;
         }
-        let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations, has_rings);
+        let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations, has_rings, key);
         let is_first: FxHashSet<Loc> = first.iter().copied().flatten().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
         let words: Vec<_> = first.into_iter().chain(rest.map(Some)).collect();

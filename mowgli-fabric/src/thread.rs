@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
-use crate::emitted::mowgli_port::{Id, List, Word};
+use crate::emitted::mowgli_port::{Id, List, Word, World};
 use crate::legal::{Illegal, held};
 use crate::memory::WordRow;
 use crate::operations::{self, UsedIds};
@@ -119,6 +119,14 @@ impl<'a> Thread<'a> {
     /// True if an object is on the node of this thread.
     pub(crate) fn is_here(&self, x: Loc) -> bool {
         self.stack.world.home(x) == Some(self.stack.world.node_of(self.id))
+    }
+
+    /// Returns the checksum of words, with the key of the group. The interpreter has none, and then its key is zero.
+    pub(crate) fn checksum(&self, words: &[i64]) -> i64 {
+        match self.stack.with_code() {
+            Some(code) => code.world.checksum(words),
+            None => World::new(0, &[]).checksum(words),
+        }
     }
 
     /// Refuses an object that is on another node.

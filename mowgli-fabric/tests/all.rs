@@ -13,7 +13,11 @@ mod store;
 mod bytes;
 #[path = "common/crowd.rs"]
 mod crowd;
+#[path = "common/forged.rs"]
+mod forged;
 #[path = "../examples/store/history.rs"]
 mod history;
+#[path = "../src/emitted/mowgli_port.rs"]
+mod mowgli_port;
 #[path = "common/refused.rs"]
 mod refused;

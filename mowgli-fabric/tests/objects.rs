@@ -16,6 +16,7 @@ use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, row, word};
 
 use crate::bytes::Bytes;
+use crate::forged::Forged;
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/barrier.rs"]
@@ -453,6 +454,14 @@ fn a_map_holds_any_value_of_one_word_for_many_keys() {
     });
     let last = (keys - 1) as f64 / 2.0;
     assert_eq!(seen, Ok(vec![vec![Some(2.5), Some(f64::NEG_INFINITY), None, Some(last)]]));
+}
+
+#[test]
+fn a_message_inside_another_one_is_not_received() {
+    for fabric in [Fabric::Local, Fabric::Machine { seed: 1 }] {
+        let forged = Forged::new();
+        forged.group.run(fabric, |thread| forged.exchange(thread)).unwrap();
+    }
 }
 
 #[test]

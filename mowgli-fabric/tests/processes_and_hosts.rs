@@ -13,8 +13,12 @@ mod bytes;
 #[allow(dead_code, reason = "eighty threads that poll take long over locks")]
 #[path = "common/crowd.rs"]
 mod crowd;
+#[path = "common/forged.rs"]
+mod forged;
 #[path = "../examples/store/history.rs"]
 mod history;
+#[path = "../src/emitted/mowgli_port.rs"]
+mod mowgli_port;
 #[path = "../../mowgli/tests/common/needs.rs"]
 mod needs;
 #[path = "common/refused.rs"]

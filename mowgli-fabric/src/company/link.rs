@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use socket2::{SockRef, TcpKeepalive};
 
 use super::place::ProcessPlace;
+use crate::compiled::HashKey;
 use crate::port::Fault;
 
 /// The version that the greeting carries, because processes of two versions may place their words and read their
@@ -191,8 +192,8 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     }
 }
 
-/// The answer to the greeting of a process of the company.
-const WELCOME: &str = "mowgli";
+/// The answer to the greeting of a process of the company. The key of checksums follows.
+const WELCOME: &str = "mowgli ";
 
 /// An attempt to reach the first process that failed.
 pub(super) enum Unreached {
@@ -203,8 +204,8 @@ pub(super) enum Unreached {
 }
 
 /// Connects to the first process, and sends a greeting with the rank of this one. Waits for the answer, because another
-/// program may have the address of an earlier run.
-pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<TcpStream, Unreached> {
+/// program may have the address of an earlier run. The answer is the key of checksums.
+pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream, HashKey), Unreached> {
     let failed = |e: std::io::Error| Unreached::NotYet(format!("{at}: {e}"));
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
@@ -218,9 +219,10 @@ pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<TcpStream,
         answer.push(byte[0]);
     }
     let answer = String::from_utf8_lossy(&answer);
-    match answer.trim_end_matches('\n') {
-        WELCOME => Ok(stream),
-        said => match said.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
+    let said = answer.trim_end_matches('\n');
+    match said.strip_prefix(WELCOME).and_then(|key| serde_json::from_str(key).ok()) {
+        Some(key) => Ok((stream, key)),
+        None => match said.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
             Some(fault) => Err(Unreached::Refused(fault)),
             None => Err(Unreached::NotYet(format!("{at}: what listens there is not node 1"))),
         },
@@ -248,9 +250,10 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Accepts the process.
-    pub(super) fn welcome(&mut self) -> std::io::Result<()> {
-        self.stream.write_all(format!("{WELCOME}\n").as_bytes())
+    /// Accepts the process, and sends it the key of checksums.
+    pub(super) fn welcome(&mut self, key: HashKey) -> std::io::Result<()> {
+        let key = serde_json::to_string(&key).expect("numbers");
+        self.stream.write_all(format!("{WELCOME}{key}\n").as_bytes())
     }
 
     /// Sends the reason for the refusal, and waits a moment until the process has closed the connection. Closing a

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::ids::Tid;
 
+use crate::compiled::{HashKey, hash_key};
 use crate::port::Fault;
 use link::{Guest, Link, Received, Strangers, Trouble, Unreached, VERSION};
 use place::{Meeting, ProcessPlace};
@@ -30,6 +31,8 @@ pub struct Company {
     trouble: Arc<Trouble>,
     started: Started,
     limit: Duration,
+    /// The key of checksums. The first process makes it.
+    key: HashKey,
     /// A lock that is held while a group runs.
     running: Mutex<()>,
 }
@@ -104,10 +107,10 @@ impl Company {
         }
         let meeting = meeting.heard().map_err(Fault::Gone)?;
         let end = Instant::now() + limit;
-        let stream = loop {
+        let (stream, key) = loop {
             let address = meeting.address(&mut place).map_err(Unreached::NotYet);
             match address.and_then(|at| link::reached(at, &place)) {
-                Ok(stream) => break stream,
+                Ok(reached) => break reached,
                 Err(Unreached::Refused(fault)) => return Err(fault),
                 Err(Unreached::NotYet(why)) if Instant::now() > end => {
                     let within = limit.as_secs_f64();
@@ -120,13 +123,14 @@ impl Company {
         let gone = |how: &str| Fault::Gone(format!("node 1 {how}"));
         let link = Link::new(0, stream, &trouble, gone).map_err(|e| Fault::Gone(format!("node 1: {e}")))?;
         trouble.tell(link.writer());
-        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit, running: Mutex::default() })
+        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit, key, running: Mutex::default() })
     }
 
     /// Waits until all other processes have connected.
     fn gathered(place: ProcessPlace, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
         let trouble = Arc::new(Trouble::default());
-        let mut company = Self { place, links: Vec::new(), trouble, started, limit, running: Mutex::default() };
+        let (links, key, running) = (Vec::new(), hash_key()?, Mutex::default());
+        let mut company = Self { place, links, trouble, started, limit, key, running };
         company.welcome(&listener).inspect_err(|fault| company.fail(fault))?;
         company.links.sort_by_key(|link| link.rank);
         Ok(company)
@@ -165,7 +169,7 @@ impl Company {
             return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
         }
         // A process that has gone again may come back.
-        if guest.welcome().is_err() {
+        if guest.welcome(self.key).is_err() {
             return Ok(());
         }
         let started = Arc::clone(&self.started);
@@ -210,6 +214,11 @@ impl Company {
     /// Returns the address at which others reach this process, by name or number.
     pub(crate) fn host(&self) -> &str {
         &self.place.host
+    }
+
+    /// Returns the key of checksums, which all processes have.
+    pub(crate) fn key(&self) -> HashKey {
+        self.key
     }
 
     /// Exchanges a text with all processes, and returns the texts by rank. Every process has to make the call. It

@@ -108,12 +108,14 @@ pub struct World {
     pub words: Vec<(i64, i64)>,
     /// The number of identifiers.
     pub ids: Id,
+    /// The key of [`World::checksum`], the same on each node. Set it to a secret before any object is made.
+    pub key: [u64; 2],
 }
 
 impl World {
     /// Creates a world with threads on these nodes.
     pub fn new(nodes: i64, node_of: &[i64]) -> Self {
-        Self { nodes, node_of: node_of.to_vec(), words: Vec::new(), ids: 0 }
+        Self { nodes, node_of: node_of.to_vec(), words: Vec::new(), ids: 0, key: [0; 2] }
     }
 
     /// Makes a word.
@@ -158,6 +160,25 @@ impl World {
     /// Returns all threads.
     pub fn all_threads(&self) -> List {
         range(1, self.threads() + 1)
+    }
+
+    /// Returns a checksum of words, never [`BOT`]: SipHash-1-3 of their bytes, the lowest first. `mowgli_port.h` has the same one.
+    ///
+    /// Whoever does not know the key finds words with a given checksum, or two lists with one checksum, only by chance: about once
+    /// in 2^64 attempts.
+    pub fn checksum(&self, words: &[i64]) -> i64 {
+        let [k, l] = self.key;
+        // The words "somepseudorandomlygeneratedbytes", as the authors of SipHash have them.
+        let mut v = [k ^ 0x736f_6d65_7073_6575, l ^ 0x646f_7261_6e64_6f6d, k ^ 0x6c79_6765_6e65_7261, l ^ 0x7465_6462_7974_6573];
+        for word in words.iter().map(|&word| word as u64).chain([(words.len() as u64) << 59]) {
+            v[3] ^= word;
+            mix(&mut v);
+            v[0] ^= word;
+        }
+        v[2] ^= 0xff;
+        (0..3).for_each(|_| mix(&mut v));
+        let sum = (v[0] ^ v[1] ^ v[2] ^ v[3]) as i64;
+        if sum == BOT { 0 } else { sum }
     }
 }
 
@@ -351,6 +372,20 @@ impl FromIterator<i64> for List {
     }
 }
 
+/// Does a round of SipHash.
+#[inline]
+fn mix(v: &mut [u64; 4]) {
+    v[0] = v[0].wrapping_add(v[1]);
+    v[2] = v[2].wrapping_add(v[3]);
+    v[1] = v[1].rotate_left(13) ^ v[0];
+    v[3] = v[3].rotate_left(16) ^ v[2];
+    v[0] = v[0].rotate_left(32).wrapping_add(v[3]);
+    v[2] = v[2].wrapping_add(v[1]);
+    v[3] = v[3].rotate_left(21) ^ v[0];
+    v[1] = v[1].rotate_left(17) ^ v[2];
+    v[2] = v[2].rotate_left(32);
+}
+
 /// Returns the set of one node.
 pub fn only(n: i64) -> Nodes {
     1 << n
@@ -373,25 +408,6 @@ pub fn each(mut set: Nodes) -> impl Iterator<Item = i64> {
 /// Returns the first node of a set; 0 if it is empty.
 pub fn least(set: Nodes) -> i64 {
     each(set).next().unwrap_or(0)
-}
-
-/// Returns a checksum of words, never [`BOT`]. `mowgli_port.h` has the same one.
-///
-/// It is the sum of the words, each of them mixed by a bijection of its place, SplitMix64's. The sum is rotated before each word. So lists
-/// that differ in one word differ in their checksum, up to the two that [`BOT`] and 0 share. Lists that differ in several words have
-/// no such bound: about one pair of 2^64 is equal. It is no cryptographic hash, so somebody may choose such words.
-pub fn checksum(words: &[i64]) -> i64 {
-    let mut place = 0_u64;
-    // No word is mixed after another one, so a processor mixes several at once. Because of the rotation, compilers take words one by one.
-    // That is quicker: x86-64 has no such product of vectors, and a load of several words waits until each is in memory.
-    let mixed = words.iter().fold(words.len() as u64, |sum, &word| {
-        place = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (word as u64).wrapping_add(place);
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        sum.rotate_left(1).wrapping_add(z ^ z >> 31)
-    });
-    if mixed as i64 == BOT { 0 } else { mixed as i64 }
 }
 
 /// Returns natural numbers in one word, each with so many bits, the first in the highest. It is never [`BOT`].

@@ -591,7 +591,7 @@ pub mod rbl {
                 let begin = rem(at, x.size);
                 let to = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + 2 + message.size())) as usize];
                 me.port.write_words(to, message.values())?;
-                me.port.write(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize], checksum(&[end, checksum(message.as_slice())]))?;
+                me.port.write(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize], world.checksum(&[end, world.checksum(message.as_slice())]))?;
                 me.port.write(x.word[(me.node * (x.size + x.size) + begin) as usize], end)?;
                 for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
                     let from = &x.word[(me.node * (x.size + x.size) + begin) as usize..(me.node * (x.size + x.size) + (begin + message.size() + 2)) as usize];
@@ -623,7 +623,7 @@ pub mod rbl {
                 let from = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + end - at)) as usize];
                 let mut words = List::none();
                 me.port.read_words(from, &mut words)?;
-                if found == checksum(&[end, checksum(words.as_slice())]) {
+                if found == world.checksum(&[end, world.checksum(words.as_slice())]) {
                     me.port.write(x.seen[me.thread as usize], end)?;
                     let v_3 = sv::read(me, &x.tail[me.thread as usize])?;
                     let reported = v_3;
@@ -679,7 +679,7 @@ pub mod msw {
     pub fn new(world: &mut World, node: i64, initial: List) -> Object {
         let mut x = Object { node, initial, ..Object::default() };
         x.word = vec![Word::default(); ((x.initial.size() + 1).max(1)) as usize];
-        x.word[0] = world.word(x.node, checksum(x.initial.as_slice()));
+        x.word[0] = world.word(x.node, world.checksum(x.initial.as_slice()));
         for k in 1..x.initial.size() + 1 {
             x.word[k as usize] = world.word(x.node, x.initial.item(k - 1));
         }
@@ -688,7 +688,8 @@ pub mod msw {
 
     /// `Write(x, (v1..vk))`.
     pub fn write<P: Port>(me: &mut Me<'_, P>, x: &Object, values: &List) -> Result<(), P::Fault> {
-        me.port.write(x.word[0], checksum(values.as_slice()))?;
+        let world = me.world;
+        me.port.write(x.word[0], world.checksum(values.as_slice()))?;
         for k in 0..x.initial.size() {
             me.port.write(x.word[(k + 1) as usize], values.item(k))?;
         }
@@ -697,12 +698,13 @@ pub mod msw {
 
     /// `TryRead(x)`, which returns the tuple or bottom.
     pub fn try_read<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
+        let world = me.world;
         let found = me.port.read(x.word[0])?;
         let mut words = List::none();
         for k in 0..x.initial.size() {
             words.push(me.port.read(x.word[(k + 1) as usize])?);
         }
-        if found == checksum(words.as_slice()) {
+        if found == world.checksum(words.as_slice()) {
             Ok(words)
         } else {
             Ok(List::bot())
@@ -836,7 +838,7 @@ pub mod kvstore {
                 for n in each(world.nodes_of(&world.all_threads()) & !only(me.node)) {
                     loop {
                         let seen = sv::read(me, &x.ack[(me.thread * (world.nodes + 1) + n) as usize])?;
-                        if seen == checksum(message.as_slice()) {
+                        if seen == world.checksum(message.as_slice()) {
                             break;
                         }
                         me.port.again()?;
@@ -908,7 +910,7 @@ pub mod kvstore {
             for n in each(world.nodes_of(&world.all_threads()) & !only(me.node)) {
                 loop {
                     let seen = sv::read(me, &x.ack[(me.thread * (world.nodes + 1) + n) as usize])?;
-                    if seen == checksum(message.as_slice()) {
+                    if seen == world.checksum(message.as_slice()) {
                         break;
                     }
                     me.port.again()?;
@@ -973,7 +975,7 @@ pub mod kvstore {
                             me.port.mfence()?;
                             me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
                         }
-                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
+                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], world.checksum(message.as_slice()))?;
                         sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&[writer]))?;
                         break 'found_1;
                     }
@@ -999,7 +1001,7 @@ pub mod kvstore {
                             me.port.mfence()?;
                             me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
                         }
-                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
+                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], world.checksum(message.as_slice()))?;
                         sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&[writer]))?;
                         return Ok(true);
                     }

@@ -55,7 +55,7 @@ pub(super) fn function(function: Function, of: Type, types: &Types<'_>) -> Optio
         (F::Initial, Type::Object(_)) if types.starts_with_list() => ["$a.initial", "$&a.initial"],
         (F::Initial, Type::Object(_)) => ["$a.initial", "$a.initial"],
         (F::Numbered | F::Number | F::Thread | F::Int, Type::Number) => ["$a", "$a"],
-        (F::Hash, Type::List) => ["mw_checksum($a)", "checksum($a.as_slice())"],
+        (F::Hash, Type::List) => ["mw_checksum(all, $a)", "world.checksum($a.as_slice())"],
         (F::Packed(_), Type::List) => ["mw_packed($a, $n, (const int[]){ $widths })", "packed($&a, &[$widths])"],
         (F::Unpacked(_), Type::Number) => ["mw_unpacked($a, $n, (const int[]){ $widths })", "unpacked($a, &[$widths])"],
         (F::Servers, Type::Number) => ["mw_servers(all, $a)", "world.servers($a)"],

@@ -60,6 +60,7 @@ struct mw {
 	uint32_t rkey[MW_NODES + 1], lkey;
 	int ids;
 	void *own[MW_LIBRARIES];
+	uint64_t key[2]; /* of checksums: the same secret on each node, set before any object is made */
 };
 struct mw_thread {
 	struct mw *all;
@@ -119,21 +120,35 @@ MW_FN mw_nodes mw_nodes_of(const struct mw *all, struct mw_list threads)
 	for (int i = 0; i < threads.n; i++) set |= mw_only(all->node_of[threads.at[i]]);
 	return set;
 }
-/* A checksum of words, never MW_BOT. It is the sum of the words, each of them mixed by a bijection of its place, SplitMix64's. The sum is
- * rotated before each word. So lists that differ in one word differ in their checksum, up to the two that MW_BOT and 0 share. Lists that
- * differ in several words have no such bound: about one pair of 2^64 is equal. It is no cryptographic hash, so somebody may choose such
- * words. */
-MW_FN int64_t mw_checksum(struct mw_list l)
+/* A checksum of words, never MW_BOT: SipHash-1-3 of their bytes, the lowest first. Whoever does not know the key finds words with a given
+ * checksum, or two lists with one checksum, only by chance: about once in 2^64 attempts. */
+MW_FN uint64_t mw_turned(uint64_t v, int by) { return v << by | v >> (64 - by); }
+MW_FN void mw_mix(uint64_t v[4])
 {
-	uint64_t sum = (uint64_t)l.n, place = 0;
-	for (int i = 0; i < l.n; i++) {
-		place += UINT64_C(0x9e3779b97f4a7c15);
-		uint64_t z = (uint64_t)l.at[i] + place;
-		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-		sum = (sum << 1 | sum >> 63) + (z ^ z >> 31);
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = mw_turned(v[1], 13) ^ v[0];
+	v[3] = mw_turned(v[3], 16) ^ v[2];
+	v[0] = mw_turned(v[0], 32) + v[3];
+	v[2] += v[1];
+	v[3] = mw_turned(v[3], 21) ^ v[0];
+	v[1] = mw_turned(v[1], 17) ^ v[2];
+	v[2] = mw_turned(v[2], 32);
+}
+MW_FN int64_t mw_checksum(const struct mw *all, struct mw_list l)
+{
+	uint64_t k = all->key[0], m = all->key[1];
+	uint64_t v[4] = { k ^ UINT64_C(0x736f6d6570736575), m ^ UINT64_C(0x646f72616e646f6d), k ^ UINT64_C(0x6c7967656e657261), m ^ UINT64_C(0x7465646279746573) };
+	for (int i = 0; i <= l.n; i++) {
+		uint64_t word = i < l.n ? (uint64_t)l.at[i] : (uint64_t)l.n << 59;
+		v[3] ^= word;
+		mw_mix(v);
+		v[0] ^= word;
 	}
-	return (int64_t)sum == MW_BOT ? 0 : (int64_t)sum;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++) mw_mix(v);
+	int64_t sum = (int64_t)(v[0] ^ v[1] ^ v[2] ^ v[3]);
+	return sum == MW_BOT ? 0 : sum;
 }
 /* Natural numbers in one word, each with so many bits, the first in the highest. It is never MW_BOT. A number that does not fit ends the program. */
 MW_FN int64_t mw_packed(struct mw_list l, int n, const int *widths)

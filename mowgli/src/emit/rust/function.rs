@@ -111,7 +111,7 @@ impl Syntax for Rust {
         Ok(Some(match e.term() {
             ExprTerm::Var(var) if of == Type::List => format!("&{}", this.names[&var.number]),
             ExprTerm::Of(function, of) => match (function, of.term()) {
-                (Function::Hash, ExprTerm::Tuple(parts)) => format!("checksum(&{})", this.array(parts)?),
+                (Function::Hash, ExprTerm::Tuple(parts)) => format!("world.checksum(&{})", this.array(parts)?),
                 (Function::Nodes, ExprTerm::Tuple(parts)) => format!("world.nodes_of(&{})", this.array(parts)?),
                 (Function::Not, ExprTerm::Op(Op::Eq, one, other)) if this.are_numbers(*one, *other)? => {
                     format!("{} != {}", this.term(*one)?, this.term(*other)?)
