@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::company::Company;
+use crate::compiled::fingerprint;
 use crate::port::Fault;
 
 /// Exchanges what processes say of their parts of a network, as JSON, after a check that their groups agree.
@@ -25,14 +26,6 @@ pub(crate) fn exchanged<T: Serialize + DeserializeOwned>(
         return Err(difference(company, group));
     }
     Ok(all.into_iter().map(|(_, said)| said).collect())
-}
-
-/// Computes the fingerprint of a group: the 64-bit FNV-1a hash of its description. It is the same in each build.
-fn fingerprint(group: &[String]) -> String {
-    let bytes = group.iter().flat_map(|line| line.bytes().chain(*b"\n"));
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
 }
 
 /// Describes how the groups of processes differ. Every process has to make the call, with the description of its group.

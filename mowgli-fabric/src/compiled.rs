@@ -65,6 +65,14 @@ pub(crate) fn hash_key() -> Result<HashKey, Fault> {
     Ok([number()?, number()?])
 }
 
+/// Computes the fingerprint of a description, or of code: the 64-bit FNV-1a hash of its lines. It is the same in each build.
+pub(crate) fn fingerprint<S: AsRef<str>>(lines: &[S]) -> String {
+    let bytes = lines.iter().flat_map(|line| line.as_ref().bytes().chain(*b"\n"));
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
 /// The variant of rings with emitted code.
 pub(crate) const HASHED: &str = "hashed";
 

@@ -17,7 +17,7 @@ use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
-use crate::compiled::{CompiledObjects, HashKey, has_own_words};
+use crate::compiled::{CompiledObjects, HashKey, fingerprint, has_own_words};
 use crate::emitted::mowgli_port::Word;
 use crate::legal::{Illegal, Legal, inside};
 use crate::memory::{BUFFER, MemoryWord, encoded};
@@ -194,7 +194,11 @@ impl Stack {
     pub(crate) fn description(&self) -> Vec<String> {
         let nodes: Vec<String> = self.world.threads.iter().map(Node::to_string).collect();
         let threads = format!("{} nodes, threads on nodes {}", self.world.nodes, nodes.join(", "));
-        let running = self.running.iter().map(|(library, variant)| format!("{library} as {}", variant.name));
+        let running = self.running.iter().map(|(library, variant)| {
+            let bodies = variant.implementation.bodies().into_iter().flat_map(|bodies| bodies.iter());
+            let code: Vec<String> = bodies.map(|(method, body)| format!("{method}: {body}")).collect();
+            format!("{library} as {}, code {}", variant.name, fingerprint(&code))
+        });
         let objects = self.world.objects.iter().map(|(x, object)| described(*x, object));
         [threads].into_iter().chain(running).chain(objects).collect()
     }

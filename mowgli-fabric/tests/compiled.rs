@@ -6,6 +6,9 @@ use mowgli_fabric::{
     Atomic, Barrier, Fabric, Fault, Group, Map, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock,
     Words,
 };
+use siphasher::sip::SipHasher13;
+
+use crate::mowgli_port::World;
 
 /// An object of each kind.
 struct Objects {
@@ -172,6 +175,20 @@ fn compared(clients: u64) -> (usize, usize) {
         by_variant += usize::from(run(interpreted().variant("bal", "no-fence"), seed, &client) != known);
     }
     (by_seed, by_variant)
+}
+
+/// The checksum is the hash of the crate `siphasher`, but for bottom.
+#[test]
+fn checksums_are_keyed_hashes() {
+    let mut random = fastrand::Rng::with_seed(73);
+    for length in 0..100 {
+        let mut world = World::new(0, &[]);
+        world.key = [random.u64(..), random.u64(..)];
+        let words: Vec<i64> = (0..length).map(|_| random.i64(..)).collect();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let expected = SipHasher13::new_with_keys(world.key[0], world.key[1]).hash(&bytes) as i64;
+        assert_eq!(world.checksum(&words), expected, "{words:?}");
+    }
 }
 
 #[test]

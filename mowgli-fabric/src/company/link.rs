@@ -11,12 +11,22 @@ use std::time::{Duration, Instant};
 use socket2::{SockRef, TcpKeepalive};
 
 use super::place::ProcessPlace;
-use crate::compiled::HashKey;
+use crate::compiled::{HashKey, fingerprint};
 use crate::port::Fault;
 
-/// The version that the greeting carries, because processes of two versions may place their words and read their
-/// messages differently.
-pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Returns the version that the greeting carries, with the fingerprint of the emitted code and of what places words and messages.
+/// Processes with other code would read each other's words differently, also if their version has the same number.
+pub(super) fn version() -> String {
+    const CODE: [&str; 6] = [
+        include_str!("../emitted/objects.rs"),
+        include_str!("../emitted/mowgli_port.rs"),
+        include_str!("../byte_map.rs"),
+        include_str!("../memory.rs"),
+        include_str!("../messages.rs"),
+        include_str!("../ofi/layout.rs"),
+    ];
+    format!("{}+{}", env!("CARGO_PKG_VERSION"), fingerprint(&CODE))
+}
 
 /// The time without any sign of life from the other machine after which a connection counts as cut.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -201,6 +211,8 @@ pub(super) enum Unreached {
     NotYet(String),
     /// The first process refuses this one.
     Refused(Fault),
+    /// The token of this process is not that of the first one.
+    Stranger(Fault),
 }
 
 /// Connects to the first process, and sends a greeting with the rank of this one. Waits for the answer, because another
@@ -209,7 +221,7 @@ pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream
     let failed = |e: std::io::Error| Unreached::NotYet(format!("{at}: {e}"));
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
+    let greeting = format!("mowgli {} {} {} {}\n", place.rank, place.size, place.token, version());
     stream.write_all(greeting.as_bytes()).map_err(failed)?;
     // This reads byte by byte, because the bytes behind the answer belong to the thread that reads the connection.
     let mut answer = Vec::new();
@@ -223,6 +235,7 @@ pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream
     match said.strip_prefix(WELCOME).and_then(|key| serde_json::from_str(key).ok()) {
         Some(key) => Ok((stream, key)),
         None => match said.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
+            Some(fault) if fault == other_token(place.rank) => Err(Unreached::Stranger(fault)),
             Some(fault) => Err(Unreached::Refused(fault)),
             None => Err(Unreached::NotYet(format!("{at}: what listens there is not node 1"))),
         },
@@ -244,6 +257,8 @@ const STRANGERS: usize = 64;
 /// A process that has connected and sent its greeting.
 pub(super) struct Guest {
     pub(super) rank: usize,
+    /// The number of processes in its greeting.
+    pub(super) size: usize,
     /// The version in its greeting. Early versions do not send one.
     pub(super) version: Option<String>,
     pub(super) stream: TcpStream,
@@ -259,16 +274,32 @@ impl Guest {
     /// Sends the reason for the refusal, and waits a moment until the process has closed the connection. Closing a
     /// connection that has unread input would lose what was sent.
     pub(super) fn refuse(&mut self, fault: &Fault) {
-        let line = format!("{FAULT}{}\n", as_text(fault));
-        let reported = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
+        let reported = refused(&mut self.stream, fault).and_then(|()| self.stream.shutdown(Shutdown::Write));
         _ = reported.and_then(|()| std::io::copy(&mut self.stream, &mut std::io::sink()));
     }
+}
+
+/// Sends the reason for a refusal.
+fn refused(stream: &mut TcpStream, fault: &Fault) -> std::io::Result<()> {
+    stream.write_all(format!("{FAULT}{}\n", as_text(fault)).as_bytes())
+}
+
+/// Makes the fault of a process of this rank that has another token than the first one.
+pub(super) fn other_token(rank: usize) -> Fault {
+    Fault::Wrong(format!(
+        "what says that it is node {} has another token than node 1; set MOWGLI_TOKEN to the same secret for all processes",
+        rank + 1
+    ))
 }
 
 /// New connections whose greetings are not known yet. They are read as far as their bytes are there, so none delays
 /// another one.
 #[derive(Default)]
-pub(super) struct Strangers(VecDeque<(TcpStream, Instant)>);
+pub(super) struct Strangers {
+    silent: VecDeque<(TcpStream, Instant)>,
+    /// The fault of the last process with another token.
+    pub(super) refused: Option<Fault>,
+}
 
 impl Strangers {
     /// Adds a connection.
@@ -276,21 +307,24 @@ impl Strangers {
         if stream.set_nonblocking(true).is_err() {
             return;
         }
-        if self.0.len() == STRANGERS {
-            self.0.pop_front();
+        if self.silent.len() == STRANGERS {
+            self.silent.pop_front();
         }
-        self.0.push_back((stream, Instant::now()));
+        self.silent.push_back((stream, Instant::now()));
     }
 
     /// Returns the processes of this company whose greetings have come. Connections of others are closed.
     pub(super) fn guests(&mut self, place: &ProcessPlace) -> Vec<Guest> {
         let mut guests = Vec::new();
-        for (stream, since) in std::mem::take(&mut self.0) {
+        for (stream, since) in std::mem::take(&mut self.silent) {
             let mut said = [0; LONGEST_GREETING];
             // The greeting stays in the connection until all of it is there.
             match stream.peek(&mut said) {
                 Ok(length) => match said[..length].iter().position(|byte| *byte == b'\n') {
-                    Some(end) => guests.extend(guest(stream, &said[..end], place)),
+                    Some(end) => match guest(stream, &said[..end], place) {
+                        Ok(guest) => guests.extend(guest),
+                        Err(fault) => self.refused = Some(fault),
+                    },
                     None if 0 < length && length < LONGEST_GREETING => self.keep(stream, since),
                     None => {}
                 },
@@ -303,26 +337,41 @@ impl Strangers {
 
     fn keep(&mut self, stream: TcpStream, since: Instant) {
         if since.elapsed() < MANNERS {
-            self.0.push_back((stream, since));
+            self.silent.push_back((stream, since));
         }
     }
 }
 
-/// Takes the greeting out of a connection. Returns `None` if it does not come from a process of this company.
-fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Option<Guest> {
-    let said = std::str::from_utf8(said).ok()?;
+/// Takes the greeting out of a connection. Returns nothing if it does not come from a process of a company.
+///
+/// # Errors
+/// If it comes from one with another token, which is told so.
+fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Result<Option<Guest>, Fault> {
+    let Some((rank, size, token, version)) = std::str::from_utf8(said).ok().and_then(greeting) else { return Ok(None) };
+    let mut answerable = || {
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(MANNERS))?;
+        stream.set_write_timeout(Some(MANNERS))?;
+        stream.read_exact(&mut vec![0; said.len() + 1])
+    };
+    if answerable().is_err() {
+        return Ok(None);
+    }
+    if token != place.token {
+        let fault = other_token(rank);
+        _ = refused(&mut stream, &fault);
+        return Err(fault);
+    }
+    Ok(Some(Guest { rank, size, version, stream }))
+}
+
+/// Returns the parts of a greeting: rank, number of processes, token, and version.
+fn greeting(said: &str) -> Option<(usize, usize, &str, Option<String>)> {
     let parts: Vec<&str> = said.split(' ').collect();
     let (rank, size, token, version) = match parts[..] {
         ["mowgli", rank, size, token] => (rank, size, token, None),
         ["mowgli", rank, size, token, version] => (rank, size, token, Some(version.to_owned())),
         _ => return None,
     };
-    let rank = rank.parse::<usize>().ok().filter(|rank| (1..place.size).contains(rank))?;
-    if size.parse() != Ok(place.size) || token != place.token {
-        return None;
-    }
-    stream.set_nonblocking(false).ok()?;
-    stream.set_read_timeout(Some(MANNERS)).ok()?;
-    stream.read_exact(&mut vec![0; said.len() + 1]).ok()?;
-    Some(Guest { rank, version, stream })
+    Some((rank.parse().ok()?, size.parse().ok()?, token, version))
 }

@@ -20,7 +20,7 @@ use mowgli_core::ids::Tid;
 
 use crate::compiled::{HashKey, hash_key};
 use crate::port::Fault;
-use link::{Guest, Link, Received, Strangers, Trouble, Unreached, VERSION};
+use link::{Guest, Link, Received, Strangers, Trouble, Unreached, version};
 use place::{Meeting, ProcessPlace};
 
 /// Processes that run together, as one of them sees them.
@@ -112,11 +112,14 @@ impl Company {
             match address.and_then(|at| link::reached(at, &place)) {
                 Ok(reached) => break reached,
                 Err(Unreached::Refused(fault)) => return Err(fault),
+                // A file may be left from an earlier run, with its token.
+                Err(Unreached::Stranger(fault)) if !matches!(meeting, Meeting::Says(_)) => return Err(fault),
+                Err(Unreached::Stranger(fault)) if Instant::now() > end => return Err(fault),
                 Err(Unreached::NotYet(why)) if Instant::now() > end => {
                     let within = limit.as_secs_f64();
                     return Err(Fault::Gone(format!("node 1 was not reached within {within} s: {why}")));
                 }
-                Err(Unreached::NotYet(_)) => std::thread::sleep(Duration::from_millis(10)),
+                Err(Unreached::NotYet(_) | Unreached::Stranger(_)) => std::thread::sleep(Duration::from_millis(10)),
             }
         };
         let trouble = Arc::new(Trouble::default());
@@ -143,7 +146,7 @@ impl Company {
         let end = Instant::now() + self.limit;
         let mut strangers = Strangers::default();
         while self.links.len() + 1 < self.size() {
-            if let Some(fault) = self.fell(end) {
+            if let Some(fault) = self.fell(end, strangers.refused.as_ref()) {
                 return Err(fault);
             }
             let accepted = listener.accept().map(|(stream, _)| strangers.add(stream));
@@ -159,8 +162,8 @@ impl Company {
 
     /// Makes a process that has connected a part of the company.
     fn seat(&mut self, mut guest: Guest) -> Result<(), Fault> {
-        if guest.version.as_deref() != Some(VERSION) {
-            let fault = other_version(&guest);
+        let other_version = || (guest.version != Some(version())).then(|| other_version(&guest));
+        if let Some(fault) = other_version().or_else(|| self.other_size(&guest)) {
             guest.refuse(&fault);
             return Err(fault);
         }
@@ -181,8 +184,16 @@ impl Company {
         Ok(())
     }
 
-    /// Returns a fault if a missing process will not connect: it has ended, the time is up, or another fault is known.
-    fn fell(&self, end: Instant) -> Option<Fault> {
+    /// Returns a fault if a process counts other processes than this one.
+    fn other_size(&self, guest: &Guest) -> Option<Fault> {
+        let (node, size, own) = (guest.rank + 1, guest.size, self.size());
+        let fault = || format!("node {node} of {size} processes has come, and node 1 is one of {own}; start all with the same number");
+        (size != own || !(2..=own).contains(&node)).then(|| Fault::Wrong(fault()))
+    }
+
+    /// Returns a fault if a missing process will not connect: it has ended, the time is up, or another fault is known. The last process with
+    /// another token was refused.
+    fn fell(&self, end: Instant, refused: Option<&Fault>) -> Option<Fault> {
         let has_come = |rank: usize| self.links.iter().any(|link| link.rank == rank);
         let missing: Vec<usize> = (1..self.size()).filter(|&rank| !has_come(rank)).collect();
         let fallen = |&rank: &usize| {
@@ -195,7 +206,9 @@ impl Company {
             return Some(Fault::Gone(format!("{name} ended before it had come: {status}")));
         }
         let names: Vec<String> = missing.iter().map(|&rank| RankName(rank, &self.started).to_string()).collect();
-        let late = || Fault::Gone(format!("{} did not come within {} s", names.join(", "), self.limit.as_secs_f64()));
+        let refused = refused.map_or(String::new(), |fault| format!("; {fault}"));
+        let late =
+            || Fault::Gone(format!("{} did not come within {} s{refused}", names.join(", "), self.limit.as_secs_f64()));
         (Instant::now() > end).then(late).or_else(|| self.trouble.fault())
     }
 
@@ -307,8 +320,9 @@ fn other_version(guest: &Guest) -> Fault {
     let version =
         guest.version.as_ref().map_or("an earlier version".to_owned(), |version| format!("version {version}"));
     Fault::Wrong(format!(
-        "node {} is built with {version} of mowgli-fabric, and node 1 with version {VERSION}; build all processes with the same",
-        guest.rank + 1
+        "node {} is built with {version} of mowgli-fabric, and node 1 with version {}; build all processes of the same code",
+        guest.rank + 1,
+        self::version()
     ))
 }
 

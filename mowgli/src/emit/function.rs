@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::body::{Body, CallTerm};
+use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::parts::PartTerm;
@@ -447,4 +447,25 @@ fn literal<L: Syntax>(v: Val) -> Option<String> {
         Val::Tuple(all) => L::tuple(&all.parts().iter().map(|v| literal::<L>(*v)).collect::<Option<Vec<_>>>()?),
         Val::Top | Val::Loc(_) | Val::Wid(_) | Val::Way(_) => return None,
     })
+}
+
+/// True if nothing can follow a body, because it never ends or leaves the loop around it.
+pub(super) fn diverges(body: &Body) -> bool {
+    match body.stmt() {
+        Stmt::Value(_) | Stmt::Call(_) | Stmt::For(..) | Stmt::Collect(..) => false,
+        Stmt::Let(_, first, rest) => diverges(first) || diverges(rest),
+        Stmt::If(_, yes, no) => diverges(yes) && diverges(no),
+        Stmt::Loop(round) => !breaks(round),
+        Stmt::Break(_) => true,
+    }
+}
+
+/// True if a round leaves its loop somewhere.
+fn breaks(round: &Body) -> bool {
+    match round.stmt() {
+        Stmt::Value(_) | Stmt::Call(_) | Stmt::Loop(_) => false,
+        Stmt::Let(_, one, other) | Stmt::If(_, one, other) => breaks(one) || breaks(other),
+        Stmt::Break(_) => true,
+        Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => breaks(round),
+    }
 }

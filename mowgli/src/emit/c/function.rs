@@ -6,7 +6,7 @@ use mowgli_core::expr::{Expr, ExprTerm, Op, Var};
 use mowgli_core::ids::Name;
 
 use super::names::{c_function_name, c_name, type_name};
-use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, sides};
+use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, diverges, sides};
 use crate::emit::library::has_word;
 use crate::emit::text::{free, is_name, is_nothing, wrapped};
 use crate::emit::types::{NoForm, Row, Type};
@@ -217,7 +217,13 @@ impl CFunction<'_> {
     fn repeat(&mut self, round: &Body, target: &CTarget) -> Result<(), NoForm> {
         self.line("for (;;) {");
         self.loops.push(Around { target: target.clone(), inner: 0, label: None });
-        self.block(|this| this.statement(round, &CTarget::Nowhere))?;
+        self.block(|this| {
+            this.statement(round, &CTarget::Nowhere)?;
+            if !diverges(round) {
+                this.line("mw_again(me);");
+            }
+            Ok(())
+        })?;
         let around = self.loops.pop().expect("it was pushed");
         self.line("}");
         if let Some(label) = around.label {

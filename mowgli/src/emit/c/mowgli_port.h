@@ -15,11 +15,13 @@
 #ifndef MOWGLI_PORT_H
 #define MOWGLI_PORT_H
 #include <infiniband/verbs.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #ifndef MW_NODES
 #define MW_NODES 16 /* at most 63 */
@@ -69,6 +71,9 @@ struct mw_thread {
 	struct ibv_cq *cq[MW_NODES + 1];
 	unsigned outstanding[MW_NODES + 1], by_id[MW_NODES + 1][MW_IDS];
 	bool fenced[MW_NODES + 1];
+	/* Called in each iteration of a loop that waits, in place of sched_yield. */
+	void (*again)(struct mw_thread *me);
+	int64_t deadline; /* the time of mw_now after which a loop that waits ends the program; 0 for none */
 };
 
 #define MW_FN static inline __attribute__((unused))
@@ -222,13 +227,23 @@ MW_FN bool mw_poll(struct mw_thread *me, int64_t n)
 	me->by_id[n][wc.wr_id]--;
 	return true;
 }
+/* The time of a clock that never goes back, in nanoseconds. */
+MW_FN int64_t mw_now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * INT64_C(1000000000) + t.tv_nsec; }
+/* A thread begins another iteration of a loop that waits. It takes completions, because some providers go on only then, and lets others run. */
+MW_FN void mw_again(struct mw_thread *me)
+{
+	for (int n = 1; n <= me->all->nodes; n++) mw_poll(me, n);
+	if (me->again) me->again(me);
+	else sched_yield();
+	if (me->deadline && mw_now() > me->deadline) mw_fail("a thread still waits at its deadline");
+}
 MW_FN void mw_post(struct mw_thread *me, struct ibv_send_wr *wr, const struct mw_word *local, const struct mw_word *remote, int64_t words, int d)
 {
 	struct mw *all = me->all;
 	int n = remote->node;
 	struct ibv_sge sge = { .addr = (uintptr_t)mw_at(all, local), .length = (uint32_t)(8 * words), .lkey = all->lkey };
 	struct ibv_send_wr *bad;
-	while (me->outstanding[n] == MW_DEPTH) mw_poll(me, n);
+	while (me->outstanding[n] == MW_DEPTH) if (!mw_poll(me, n)) mw_again(me);
 	wr->wr_id = (uint64_t)d;
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
@@ -281,7 +296,7 @@ MW_FN void mw_rfaa(struct mw_thread *me, const struct mw_word *to, const struct 
 /* Waits for the operations of this thread with an identifier. */
 MW_FN void mw_wait(struct mw_thread *me, int d)
 {
-	for (int n = 1; n <= me->all->nodes; n++) while (me->by_id[n][d]) mw_poll(me, n);
+	for (int n = 1; n <= me->all->nodes; n++) while (me->by_id[n][d]) if (!mw_poll(me, n)) mw_again(me);
 }
 /* The next operation towards a node begins after the reads and atomics before it are over. */
 MW_FN void mw_rfence(struct mw_thread *me, int64_t n) { me->fenced[n] = true; }

@@ -9,7 +9,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 
-use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, sides};
+use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, diverges, sides};
 use crate::emit::library::{has_word, word};
 use crate::emit::text::{free, is_name, is_nothing, wrapped};
 use crate::emit::types::{NoForm, Row, Type, rust_function_name};
@@ -455,26 +455,5 @@ fn is_simple(body: &Body) -> bool {
         Stmt::Value(_) | Stmt::Call(_) => true,
         Stmt::Let(var, first, rest) => is_result(*var, rest) && is_simple(first),
         _ => false,
-    }
-}
-
-/// True if nothing can follow a body, because it never ends or leaves the loop around it.
-fn diverges(body: &Body) -> bool {
-    match body.stmt() {
-        Stmt::Value(_) | Stmt::Call(_) | Stmt::For(..) | Stmt::Collect(..) => false,
-        Stmt::Let(_, first, rest) => diverges(first) || diverges(rest),
-        Stmt::If(_, yes, no) => diverges(yes) && diverges(no),
-        Stmt::Loop(round) => !breaks(round),
-        Stmt::Break(_) => true,
-    }
-}
-
-/// True if a round leaves its loop somewhere.
-fn breaks(round: &Body) -> bool {
-    match round.stmt() {
-        Stmt::Value(_) | Stmt::Call(_) | Stmt::Loop(_) => false,
-        Stmt::Let(_, one, other) | Stmt::If(_, one, other) => breaks(one) || breaks(other),
-        Stmt::Break(_) => true,
-        Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => breaks(round),
     }
 }
