@@ -366,7 +366,7 @@ static void touches(uintptr_t at, size_t n, int writes, int scalar)
 	seen[i] = one;
 	char where[128];
 	mw_places(where);
-	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes, scalar, where);
+	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at), scalar, where);
 	spins = loads = 0;
 }
 static int64_t value_of(const void *at, size_t n)
@@ -582,35 +582,41 @@ void __tsan_init(void) {}
 /* Probes are calls in the program's assembly before instructions that no hook announces: see src/probes.rs. They keep all registers, and
  * `saved` points at those that calls do not preserve and the ones that do, from r15 on. */
 enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12, FRAME = 1 << 13 };
-/* Few programs share words of a frame. In the others, accesses of frames are skipped at once. */
+/* Few programs share words of a frame or `__thread` variables. In the others, accesses of these are skipped at once. */
 __attribute__((used)) int mw_shares_frames;
 int mw_registers_frames;
-__asm__(".text\n.globl __mowgli_frame\n__mowgli_frame:\npushfq\ncmpl $0, mw_shares_frames(%rip)\nje 1f\npopfq\njmp __mowgli_probe\n1: popfq\nret\n");
+__asm__(".text\n.globl __mowgli_frame, __mowgli_variable\n__mowgli_variable:\npushfq\naddq %fs:0, %rdi\njmp 2f\n__mowgli_frame:\npushfq\n"
+	"2: cmpl $0, mw_shares_frames(%rip)\nje 1f\npopfq\njmp __mowgli_probe\n1: popfq\nret\n");
+/* Parts of registers that a processor has: those of x87, SSE, AVX and AVX-512. */
+uint32_t mw_parts __attribute__((visibility("hidden")));
 #define KEEPS_ALL(name) \
 	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\npushfq\ncmpl $0, mw_thread(%rip)\njge 1f\npopfq\nret\n" \
 		"1: pushq %rsi\npushq %rdi\npushq %rax\npushq %rcx\npushq %rdx\npushq %rbx\npushq %rbp\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n" \
 		"pushq %r12\npushq %r13\npushq %r14\npushq %r15\nmovq %rdi, %r12\nmovl %esi, %r13d\nmovq %rsp, %rbx\n" \
-		"subq $896, %rsp\nandq $-64, %rsp\ncld\nleaq 512(%rsp), %rdi\nmovl $8, %ecx\nxorl %eax, %eax\nrep stosq\n" \
-		"movl $7, %eax\nxorl %edx, %edx\nxsave (%rsp)\nmovq %rbx, %rdi\n" \
-		"movq %r12, %rsi\nmovl %r13d, %edx\ncall mw_" #name "\nmovl $7, %eax\nxorl %edx, %edx\nxrstor (%rsp)\nmovq %rbx, %rsp\n" \
+		"subq $2752, %rsp\nandq $-64, %rsp\ncld\nleaq 512(%rsp), %rdi\nmovl $8, %ecx\nxorl %eax, %eax\nrep stosq\n" \
+		"movl mw_parts(%rip), %eax\nxorl %edx, %edx\nxsave (%rsp)\nmovq %rbx, %rdi\n" \
+		"movq %r12, %rsi\nmovl %r13d, %edx\nmovq %rsp, %rcx\ncall mw_" #name "\nmovl mw_parts(%rip), %eax\nxorl %edx, %edx\nxrstor (%rsp)\nmovq %rbx, %rsp\n" \
 		"popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\npopq %r10\npopq %r9\npopq %r8\npopq %rbp\npopq %rbx\n" \
 		"popq %rdx\npopq %rcx\npopq %rax\npopq %rdi\npopq %rsi\npopfq\nret\n")
 KEEPS_ALL(probe); KEEPS_ALL(mfence); KEEPS_ALL(unseen);
-enum { SAVED_RDI = 13, SAVED_RSI = 14, SAVED_RETURN = 16 };
-/* Enters the runtime between two instructions. What the thread has learned since its last entry may be in registers that no state has,
- * so it stays, unless the thread has been here since. */
-static void enters(uint64_t *saved, size_t pushed)
+enum { SAVED_RDI = 13, SAVED_RSI = 14, SAVED_FLAGS = 15, SAVED_RETURN = 16 };
+/* Enters the runtime between two instructions. The state there has all registers: `wide` are those of floating-point numbers and vectors,
+ * as xsave writes them. */
+static void enters(uint64_t *saved, size_t pushed, const char *wide)
 {
-	static uint64_t passed[64];
-	static size_t passed_count;
-	if (mw_is_entry) passed_count = 0;
-	for (size_t i = 0; i < passed_count; i++) if (passed[i] == saved[SAVED_RETURN]) { passed_count = 0; mw_is_entry = 1; }
-	if (passed_count == 64) passed_count = 0;
-	passed[passed_count++] = saved[SAVED_RETURN];
-	if (mw_is_entry) kept.used = 0; else append(&kept, learned.at, learned.used);
+	/* Where xsave puts each part, and its size. */
+	static const struct { uint32_t part; size_t at, n; } parts[] = { { 1, 0, 2 }, { 1, 4, 1 }, { 1, 32, 128 }, { 2, 160, 256 }, { 4, 576, 256 }, { 0x20, 1088, 64 },
+		{ 0x40, 1152, 512 }, { 0x80, 1664, 1024 } };
+	/* Flags of the last computation. */
+	uint64_t flags = saved[SAVED_FLAGS] & 0xcd5, *above = saved + SAVED_RETURN + 1 + pushed;
+	kept.used = 0;
+	append(&kept, &flags, sizeof flags);
 	append(&kept, &saved[12], sizeof *saved);
 	append(&kept, &saved[4], 2 * sizeof *saved);
-	uint64_t *above = saved + SAVED_RETURN + 1 + pushed;
+	/* What of the last announcements is not used decides of the next probes. */
+	append(&kept, &to_read, sizeof to_read);
+	append(&kept, &to_write, sizeof to_write);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) if (mw_parts & parts[i].part) append(&kept, wide + parts[i].at, parts[i].n);
 	uint64_t regs[RETURN + 1] = { saved[9], saved[8], saved[3], saved[2], saved[1], saved[0], (uint64_t)(above - 1), pushed ? above[-1] : saved[SAVED_RDI],
 		pushed > 1 ? above[-2] : saved[SAVED_RSI], saved[10], saved[11], saved[7], saved[6], saved[SAVED_RETURN] };
 	memcpy(mw_regs, regs, sizeof regs);
@@ -618,7 +624,7 @@ static void enters(uint64_t *saved, size_t pushed)
 	mw_flush();
 	mw_is_entry = 2;
 }
-__attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code)
+__attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code, const char *wide)
 {
 	size_t n = code & 0xff;
 	uintptr_t from = at;
@@ -636,7 +642,7 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 		int is_cell = cell < cell_count && cells[cell].at < at + n;
 		if (!is_cell && !mw_is_registered(at, n)) return;
 	}
-	enters(saved, 2);
+	enters(saved, 2, wide);
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
 	if (is_written) announces_write(at, n, 0, 1);
 }
@@ -649,11 +655,12 @@ void mw_unsure(const char *what)
 }
 /* Output is no part of an execution, so what these streams hold does not matter. */
 extern char _ZSt4cout[] __attribute__((weak)), _ZSt4cerr[] __attribute__((weak)), _ZSt4clog[] __attribute__((weak));
-__attribute__((used)) void mw_unseen(uint64_t *saved, const char *name)
+__attribute__((used)) void mw_unseen(uint64_t *saved, const char *name, unsigned none, const char *wide)
 {
+	(void)none;
 	const char *stream = (const char *)saved[SAVED_RETURN + 1];
 	if (stream && !strncmp(name, "_Z", 2) && (stream == _ZSt4cout || stream == _ZSt4cerr || stream == _ZSt4clog)) return;
-	enters(saved, 1);
+	enters(saved, 1, wide);
 	mw_unsure(name);
 }
 
@@ -697,9 +704,10 @@ static void fence(int order)
 {
 	if (mw_thread >= 0 && mw_thread != EPILOGUE && order == __ATOMIC_SEQ_CST) mw_call("fence");
 }
-__attribute__((used)) void mw_mfence(uint64_t *saved)
+__attribute__((used)) void mw_mfence(uint64_t *saved, uintptr_t none, unsigned nothing, const char *wide)
 {
-	enters(saved, 0);
+	(void)none, (void)nothing;
+	enters(saved, 0, wide);
 	mw_call("fence");
 }
 static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
@@ -827,7 +835,11 @@ __asm__(".text\n.globl __mowgli__setjmp, __mowgli_setjmp, __mowgli___sigsetjmp\n
 	"call mw_may_jump_to\naddq $8, %rsp\npopq %rsi\npopq %rdi\njmp __sigsetjmp\n");
 __attribute__((used)) void mw_may_jump_to(void *place)
 {
-	if (mw_thread >= 0) written((uintptr_t)place, sizeof(jmp_buf));
+	if (mw_thread < 0) return;
+	written((uintptr_t)place, sizeof(jmp_buf));
+	touches((uintptr_t)place, sizeof(jmp_buf), 1, 0);
+	size_t cell = cell_after((uintptr_t)place);
+	if (cell < cell_count && cells[cell].at < (uintptr_t)place + sizeof(jmp_buf)) mw_unsure("setjmp into memory that others read");
 }
 
 /* For the other parts of the runtime. */
@@ -858,7 +870,7 @@ void mw_allocates(uintptr_t at, size_t n)
 {
 	if (!is_known()) mw_line("b %lu %zu\n", GLOBAL(at), n);
 }
-/* Calls a function of the program. What it does is done by the program, and not by a function of the runtime. */
+/* What the program does there is done by it, and not by a function of the runtime. Where it ends by an exception, the program goes on. */
 int mw_call_program(int (*fn)(void *, void *), void *a, void *b)
 {
 	int nested = mw_nested;
@@ -908,8 +920,19 @@ NO_VERB(ibv_modify_srq) NO_VERB(ibv_qp_to_qp_ex) NO_VERB(ibv_query_ece) NO_VERB(
 NO_VERB(ibv_reg_dmabuf_mr) NO_VERB(ibv_rereg_mr) NO_VERB(ibv_resize_cq) NO_VERB(ibv_set_ece)
 
 /* The server. */
-static void fails(int signal)
+/* The handlers of the program. */
+static struct sigaction handlers[NSIG];
+static int is_handler(const struct sigaction *a) { return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; }
+static void fails(int signal, siginfo_t *info, void *context)
 {
+	struct sigaction *own = &handlers[signal];
+	if (signal != SIGVTALRM && is_handler(own)) {
+		if (mw_nested) mw_end('x', "%s in a function of libc, with a handler of the program, is not supported", strsignal(signal));
+		/* The store that it has announced is not done. */
+		pending.n = 0;
+		if (own->sa_flags & SA_SIGINFO) own->sa_sigaction(signal, info, context); else own->sa_handler(signal);
+		return;
+	}
 	const char *why = signal == SIGVTALRM ? "a thread computes for ten seconds" : strsignal(signal);
 	mw_end(signal == SIGVTALRM ? 'x' : 'f', "%s", why);
 }
@@ -917,10 +940,10 @@ void mw_catches(void)
 {
 	static char stack[1 << 16];
 	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
-	struct sigaction action = { .sa_handler = fails, .sa_flags = SA_ONSTACK };
+	struct sigaction action = { .sa_sigaction = fails, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 	int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM };
 	sigaltstack(&other, NULL);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, NULL);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, &handlers[all[i]]);
 }
 static void runs(int thread, char *rest)
 {
@@ -1050,6 +1073,9 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv)
 	const char *path = getenv("MOWGLI_SOCKET"), *program = getenv("MOWGLI_PROGRAM"), *last = getenv("MOWGLI_SET_UPS");
 	(void)argc;
 	process = getpid();
+	uint32_t high;
+	__asm__("xgetbv" : "=a"(mw_parts), "=d"(high) : "c"(0));
+	mw_parts &= 0xe7;
 	if (&__libc_single_threaded) __libc_single_threaded = 0;
 	arguments = (uintptr_t)argv;
 	on_exit(at_end, NULL);

@@ -9,24 +9,35 @@ enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 1024 };
 
 /* Entry points save what a function may use of its caller's registers: those that calls preserve, the arguments, and the place to which
  * it returns. They take away the return address, so that arguments on the stack are where `mw_NAME` expects them, and clear the
- * registers that calls do not preserve, because what the runtime leaves there is no part of a thread's state. A call by libc from within
+ * registers that calls do not preserve, because what the runtime leaves there would be in the state at a probe. A call by libc from within
  * the runtime is nested: it belongs to the function that the program has called. */
 enum { RETURN = 13 };
-#define ENTRY(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9")
+#define ENTRY(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9", "vzeroall\n")
+/* Of a function whose result is a floating-point number. */
+#define ENTRY_OF_REAL(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9", "vzeroupper\n")
 /* Of a function with one argument. What is in the registers of the others does not matter. */
-#define ENTRY_OF_ADDRESS(name) ENTRY_WITH(name, "$0", "$0", "$0", "$0", "$0")
-#define ENTRY_WITH(name, second, third, fourth, fifth, sixth) \
+#define ENTRY_OF_ADDRESS(name) ENTRY_WITH(name, "$0", "$0", "$0", "$0", "$0", "vzeroall\n")
+#define ENTRY_WITH(name, second, third, fourth, fifth, sixth, clears) \
 	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
-		"movq %rbx, mw_regs(%rip)\nmovq %rbp, mw_regs+8(%rip)\nmovq %r12, mw_regs+16(%rip)\nmovq %r13, mw_regs+24(%rip)\n" \
-		"movq %r14, mw_regs+32(%rip)\nmovq %r15, mw_regs+40(%rip)\nmovq %rsp, mw_regs+48(%rip)\nmovq %rdi, mw_regs+56(%rip)\n" \
-		"movq " second ", mw_regs+64(%rip)\nmovq " third ", mw_regs+72(%rip)\nmovq " fourth ", mw_regs+80(%rip)\n" \
-		"movq " fifth ", mw_regs+88(%rip)\nmovq " sixth ", mw_regs+96(%rip)\nmovq (%rsp), %r11\nmovq %r11, mw_regs+104(%rip)\nmovl $1, mw_is_entry(%rip)\n" \
+		SAVES(second, third, fourth, fifth, sixth) \
 		"1: movq mw_depth(%rip), %r11\npopq mw_returns(,%r11,8)\nincq mw_depth(%rip)\nincl mw_nested(%rip)\n" \
 		"call mw_" #name "\n" \
-		"decl mw_nested(%rip)\ndecq mw_depth(%rip)\nmovq mw_depth(%rip), %r11\npushq mw_returns(,%r11,8)\n" \
-		"xorl %ecx, %ecx\nxorl %edx, %edx\nxorl %esi, %esi\nxorl %edi, %edi\n" \
-		"xorl %r8d, %r8d\nxorl %r9d, %r9d\nxorl %r10d, %r10d\nxorl %r11d, %r11d\nret\n" \
+		"decl mw_nested(%rip)\ndecq mw_depth(%rip)\nmovq mw_depth(%rip), %r11\npushq mw_returns(,%r11,8)\n" CLEARS(clears) \
 		".size " #name ", .-" #name "\n")
+#define SAVES(second, third, fourth, fifth, sixth) \
+	"movq %rbx, mw_regs(%rip)\nmovq %rbp, mw_regs+8(%rip)\nmovq %r12, mw_regs+16(%rip)\nmovq %r13, mw_regs+24(%rip)\n" \
+	"movq %r14, mw_regs+32(%rip)\nmovq %r15, mw_regs+40(%rip)\nmovq %rsp, mw_regs+48(%rip)\nmovq %rdi, mw_regs+56(%rip)\n" \
+	"movq " second ", mw_regs+64(%rip)\nmovq " third ", mw_regs+72(%rip)\nmovq " fourth ", mw_regs+80(%rip)\n" \
+	"movq " fifth ", mw_regs+88(%rip)\nmovq " sixth ", mw_regs+96(%rip)\nmovq (%rsp), %r11\nmovq %r11, mw_regs+104(%rip)\nmovl $1, mw_is_entry(%rip)\n"
+#define CLEARS(clears) \
+	"xorl %ecx, %ecx\nxorl %edx, %edx\nxorl %esi, %esi\nxorl %edi, %edi\ntestb $4, mw_parts(%rip)\nje 2f\n" clears \
+	"2: xorl %r8d, %r8d\nxorl %r9d, %r9d\nxorl %r10d, %r10d\nxorl %r11d, %r11d\nret\n"
+/* Of a function with at most six arguments that calls functions of the program. An exception may pass it. */
+#define ENTRY_THAT_CALLS(name) \
+	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\n.cfi_startproc\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
+		SAVES("%rsi", "%rdx", "%rcx", "%r8", "%r9") \
+		"1: incl mw_nested(%rip)\nsubq $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall mw_" #name "\naddq $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
+		"decl mw_nested(%rip)\n" CLEARS("vzeroall\n") ".cfi_endproc\n.size " #name ", .-" #name "\n")
 
 /* The thread that runs: -1 while `main` sets up. */
 extern int mw_thread;
@@ -72,6 +83,7 @@ void mw_own_free(void *p);
 char *mw_text(const char *format, va_list all);
 /* The functions of the runtime that the program is in. */
 extern int mw_nested;
+/* Calls a function of the program. The caller has an entry of those that call. */
 int mw_call_program(int (*fn)(void *, void *), void *a, void *b);
 /* Writes memory of the program, natively while `main` sets up. */
 void mw_put(void *to, const void *from, size_t n);
@@ -109,6 +121,8 @@ void mw_runs(int thread, uint64_t id, int node);
 /* True of the stack of any thread; of this thread. */
 int mw_is_on_a_stack(uintptr_t at);
 int mw_is_on_stack(uintptr_t at);
+/* True of frames and `__thread` variables of other threads. What those do there may have no hook. */
+int mw_is_in_other_frame(uintptr_t at);
 uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);
 void mw_catches(void);

@@ -37,6 +37,7 @@ static void put_zeros(char *to, size_t n)
 	mw_put(to, zeros, n);
 	mw_own_free(zeros);
 }
+#define REAL(type, name, parameters, ...) ENTRY_OF_REAL(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
 #define STRINGS(type, name, parameters, ...) ENTRY(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
 #define ALL ((size_t)-1 >> 1)
 /* Reads bytes that the function may look at. */
@@ -69,7 +70,7 @@ LOOKS(char *, basename, (const char *s), length(s, ALL), strrchr(s, '/') ? strrc
 LOOKS(int, atoi, (const char *s), length(s, ALL), atoi(s))
 LOOKS(long, atol, (const char *s), length(s, ALL), atol(s))
 LOOKS(long long, atoll, (const char *s), length(s, ALL), atoll(s))
-LOOKS(double, atof, (const char *s), length(s, ALL), atof(s))
+REAL(double, atof, (const char *s), length(s, ALL); return atof(s);)
 LOOKS(int, puts, (const char *s), length(s, ALL), puts(s))
 LOOKS(int, fputs, (const char *s, FILE *to), length(s, ALL), fputs(s, to))
 LOOKS(int, perror, (const char *s), if (s) length(s, ALL), (perror(s), 0))
@@ -214,7 +215,7 @@ NUMBERS(unsigned long long, strtoull, strtoull) NUMBERS(intmax_t, strtoimax, str
 NUMBERS(long, __isoc23_strtol, strtol) NUMBERS(unsigned long, __isoc23_strtoul, strtoul)
 NUMBERS(long long, __isoc23_strtoll, strtoll) NUMBERS(unsigned long long, __isoc23_strtoull, strtoull)
 #define REALS(type, name) \
-	STRINGS(type, name, (const char *s, char **to), \
+	REAL(type, name, (const char *s, char **to), \
 		char *end; \
 		length(s, ALL); \
 		type n = name(s, &end); \
@@ -240,7 +241,8 @@ static int compared(compares *by, const void *a, const void *b)
 {
 	return mw_call_program((int (*)(void *, void *))by, (void *)a, (void *)b);
 }
-STRINGS(void, qsort, (void *at, size_t n, size_t size, compares *by),
+#define CALLS(type, name, parameters, ...) ENTRY_THAT_CALLS(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
+CALLS(void, qsort, (void *at, size_t n, size_t size, compares *by),
 	if (mw_native(at, n * size, 1)) { qsort(at, n, size, by); return; }
 	char *all = at; char *one = alloca(size); char *other = alloca(size);
 	for (size_t i = 1; i < n; i++)
@@ -251,7 +253,7 @@ STRINGS(void, qsort, (void *at, size_t n, size_t size, compares *by),
 			mw_put(all + (k - 1) * size, other, size);
 			mw_put(all + k * size, one, size);
 		})
-STRINGS(void *, bsearch, (const void *key, const void *at, size_t n, size_t size, compares *by),
+CALLS(void *, bsearch, (const void *key, const void *at, size_t n, size_t size, compares *by),
 	if (mw_native(at, n * size, 0)) return bsearch(key, at, n, size, by);
 	for (size_t low = 0; low < n;) {
 		size_t middle = (low + n) / 2;

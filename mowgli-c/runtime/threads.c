@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -14,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 /* The threads that run when the threads begin. `main` is the first one if it takes part. */
-static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
+static struct { void *(*fn)(void *); void *arg; int node, is_detached; } threads[THREADS];
 int mw_thread_count;
 /* The number of this thread as the program knows it, and how many it has started. */
 static uint64_t self;
@@ -33,16 +36,18 @@ void mw_main_takes_part(int node)
 }
 void mw_threads_lines(void)
 {
-	for (int t = 0; t < mw_thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, GLOBAL(threads[t].fn));
+	for (int t = 0; t < mw_thread_count; t++) mw_line("thread %d %d %lx\n", threads[t].node, threads[t].is_detached, GLOBAL(threads[t].fn));
 }
 /* What this thread holds: the lock, and how often. */
 enum { HELD = 64 };
 static struct { const void *lock; int64_t times; } held[HELD];
 static size_t held_count;
+static void ends_state(void);
 void mw_threads_state(void)
 {
 	mw_state(held, held_count * sizeof *held);
 	mw_state(&created, sizeof created);
+	ends_state();
 }
 
 /* Starting and joining. The explorer knows a thread that another one starts by the number of its starter and how many that had started. */
@@ -78,12 +83,20 @@ static int64_t joined(uint64_t id)
 	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
 	return mw_ask("result %lu", (unsigned long)id);
 }
+/* The end of a program does not wait for it. */
+static void detaches(uint64_t id)
+{
+	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
+	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); mw_call("detached %lu", (unsigned long)id); }
+}
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
 HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
-	(void)attr;
 	uint64_t own;
+	int state = PTHREAD_CREATE_JOINABLE;
 	mw_window_begins();
 	start(1, fn, arg, &own);
+	if (attr) pthread_attr_getdetachstate(attr, &state);
+	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
 HOOK(int, pthread_join, (pthread_t id, void **result),
@@ -94,7 +107,7 @@ HOOK(int, pthread_join, (pthread_t id, void **result),
 	void *own = (void *)(intptr_t)joined(id);
 	if (result) mw_put(result, &own, sizeof own);
 	return 0;)
-HOOK(int, pthread_detach, (pthread_t id), (void)id; return 0;)
+HOOK(int, pthread_detach, (pthread_t id), detaches(id); return 0;)
 HOOK(pthread_t, pthread_self, (void), return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self;)
 HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
 HOOK(void, mowgli_join, (void),
@@ -110,7 +123,7 @@ HOOK(int, thrd_join, (thrd_t id, int *result),
 	int own = (int)joined(id);
 	if (result) mw_put(result, &own, sizeof own);
 	return thrd_success;)
-HOOK(int, thrd_detach, (thrd_t id), (void)id; return thrd_success;)
+HOOK(int, thrd_detach, (thrd_t id), detaches(id); return thrd_success;)
 HOOK(thrd_t, thrd_current, (void), return mw_pthread_self();)
 HOOK(int, thrd_equal, (thrd_t a, thrd_t b), return a == b;)
 
@@ -180,6 +193,10 @@ static void holds(const void *lock, int64_t times)
 	held[i].times += times;
 	if (!held[i].times) held[i] = held[--held_count];
 }
+/* A time that is over at any moment is a choice. */
+static int is_over(void) { return mw_ask("choose") != 0; }
+/* A lock that is not free is tried once, or until a time. */
+enum { TRIES = 1, UNTIL = 2 };
 /* Of a mutex the first word is who holds it, and DESTROYED behind the end of its life. */
 enum { DESTROYED = -77 };
 static int kind_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
@@ -194,8 +211,9 @@ static int lock(pthread_mutex_t *m, const char *call, int tries)
 	int64_t was;
 	for (size_t mark = mw_learned(); (was = compare_word(m, 0, owner())); mw_forget(mark)) {
 		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
-		if (tries) return EBUSY;
+		if (tries == TRIES) return EBUSY;
 		if (is_alone()) waits_alone(call);
+		if (tries && is_over()) return ETIMEDOUT;
 	}
 	holds(m, 1);
 	return 0;
@@ -234,16 +252,19 @@ HOOK(int, pthread_mutex_init, (pthread_mutex_t *m, const pthread_mutexattr_t *at
 	return 0;)
 HOOK(int, pthread_mutex_destroy, (pthread_mutex_t *m), return destroy(m, "pthread_mutex_destroy");)
 HOOK(int, pthread_mutex_lock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_lock", 0);)
-HOOK(int, pthread_mutex_trylock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_trylock", 1);)
+HOOK(int, pthread_mutex_trylock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_trylock", TRIES);)
+HOOK(int, pthread_mutex_timedlock, (pthread_mutex_t *m, const struct timespec *t), (void)t; return lock(m, "pthread_mutex_timedlock", UNTIL);)
+HOOK(int, pthread_mutex_clocklock, (pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
+	(void)clock; (void)t; return lock(m, "pthread_mutex_clocklock", UNTIL);)
 HOOK(int, pthread_mutex_unlock, (pthread_mutex_t *m), return unlock(m, "pthread_mutex_unlock");)
 HOOK(int, mtx_init, (mtx_t *m, int kind), return mw_pthread_mutex_init((pthread_mutex_t *)m, kind & mtx_recursive ? &(pthread_mutexattr_t){ .__align = 1 } : NULL);)
 HOOK(void, mtx_destroy, (mtx_t *m), destroy(m, "mtx_destroy");)
 HOOK(int, mtx_lock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_lock", 0);)
-HOOK(int, mtx_trylock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_trylock", 1) ? thrd_busy : thrd_success;)
+HOOK(int, mtx_trylock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_trylock", TRIES) ? thrd_busy : thrd_success;)
+HOOK(int, mtx_timedlock, (mtx_t *m, const struct timespec *t),
+	(void)t; return lock((pthread_mutex_t *)m, "mtx_timedlock", UNTIL) ? thrd_timedout : thrd_success;)
 HOOK(int, mtx_unlock, (mtx_t *m), return unlock((pthread_mutex_t *)m, "mtx_unlock");)
 
-/* A time that is over at any moment is a choice. */
-static int is_over(void) { return mw_ask("choose") != 0; }
 static void *waiters(void *c) { return (char *)c + 4; }
 static void begins_condition(void *c)
 {
@@ -252,7 +273,7 @@ static void begins_condition(void *c)
 	about(c);
 	set_word(c, 0);
 }
-/* A waiter sleeps until the count of signals changes. Who sleeps may wake for any signal, which POSIX allows. */
+/* A waiter sleeps until the count of signals changes. It may wake for any signal, and for no reason, which POSIX allows. */
 static int wakes(void *c, const char *call)
 {
 	about(waiters(c));
@@ -269,8 +290,8 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	int64_t before = word(c);
 	add_word(waiters(c), 1);
 	unlock(m, call);
-	int is_late = has_end && is_over();
-	for (size_t mark = mw_learned(); !is_late && word(c) == before; mw_forget(mark)) {}
+	int is_late = has_end && is_over(), is_spurious = !is_late && is_over();
+	for (size_t mark = mw_learned(); !is_late && !is_spurious && word(c) == before; mw_forget(mark)) {}
 	lock(m, call, 0);
 	add_word(waiters(c), -1);
 	return is_late ? ETIMEDOUT : 0;
@@ -289,6 +310,48 @@ HOOK(void, cnd_destroy, (cnd_t *c), (void)c;)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
 HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
+HOOK(int, cnd_timedwait, (cnd_t *c, mtx_t *m, const struct timespec *t),
+	(void)t; return sleeps(c, (pthread_mutex_t *)m, "cnd_timedwait", 1) ? thrd_timedout : thrd_success;)
+
+/* Waiting for a word, as std::atomic and std::future do. A word of the runtime stands for those who sleep at it. */
+enum { SLEEPERS = 64 };
+static struct { int signals, waiters; } sleepers[SLEEPERS];
+static void *sleepers_of(const void *at) { return &sleepers[(uintptr_t)at / 4 % SLEEPERS]; }
+static int futex_wait(void *at, int value, int has_end)
+{
+	char *s = sleepers_of(at);
+	about(waiters(s));
+	about(s);
+	about(at);
+	int64_t before = is_alone() ? 0 : word(s);
+	if ((int)word(at) != value) { errno = EAGAIN; return -1; }
+	if (is_alone()) waits_alone("futex");
+	add_word(waiters(s), 1);
+	int is_late = has_end && is_over();
+	for (size_t mark = mw_learned(); !is_late && word(s) == before; mw_forget(mark)) {}
+	add_word(waiters(s), -1);
+	if (is_late) errno = ETIMEDOUT;
+	return -is_late;
+}
+static int futex_wake(void *at, int most)
+{
+	char *s = sleepers_of(at);
+	about(waiters(s));
+	about(s);
+	if (mw_thread >= 0 && most < INT32_MAX && word(waiters(s)) > most) mw_unsure("a futex for which several threads wait: all of them wake");
+	add_word(s, 1);
+	return 0;
+}
+HOOK(long, __mowgli_syscall, (long n, long a, long b, long c, long d, long e, long f),
+	if (n == SYS_futex && (b & 15) % 9 == FUTEX_WAIT) return futex_wait((void *)a, (int)c, d != 0);
+	if (n == SYS_futex && (b & 15) % 9 == FUTEX_WAKE) return futex_wake((void *)a, (int)c);
+	if (mw_thread >= 0) { mw_flush(); mw_end('x', "syscall(%ld) in a thread is not supported", n); }
+	return syscall(n, a, b, c, d, e, f);)
+#define OF_FUTURES(name) \
+	HOOK(int, _ZNSt28__atomic_futex_unsigned_base##name##EPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE, \
+		(void *at, unsigned value, char has_end), return futex_wait(at, (int)value, has_end) == 0 || errno != ETIMEDOUT;)
+OF_FUTURES(19_M_futex_wait_until) OF_FUTURES(26_M_futex_wait_until_steady)
+HOOK(void, _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj, (void *at), futex_wake(at, INT32_MAX);)
 
 /* A lock for readers and writers: the number of readers, or -1. */
 static int read_lock(void *l, const char *call, int tries)
@@ -296,8 +359,9 @@ static int read_lock(void *l, const char *call, int tries)
 	about(l);
 	int64_t was;
 	for (size_t mark = mw_learned(); (was = word(l)) < 0 || compare_word(l, was, was + 1) != was; mw_forget(mark)) {
-		if (was < 0 && tries) return EBUSY;
+		if (was < 0 && tries == TRIES) return EBUSY;
 		if (was < 0 && is_alone()) waits_alone(call);
+		if (was < 0 && tries && is_over()) return ETIMEDOUT;
 	}
 	holds(l, 1);
 	return 0;
@@ -306,8 +370,9 @@ static int write_lock(void *l, const char *call, int tries)
 {
 	about(l);
 	for (size_t mark = mw_learned(); compare_word(l, 0, -1); mw_forget(mark)) {
-		if (tries) return EBUSY;
+		if (tries == TRIES) return EBUSY;
 		if (is_alone()) waits_alone(call);
+		if (tries && is_over()) return ETIMEDOUT;
 	}
 	holds(l, -1);
 	return 0;
@@ -315,9 +380,15 @@ static int write_lock(void *l, const char *call, int tries)
 HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (void)a; about(l); set_word(l, 0); return 0;)
 HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), (void)l; return 0;)
 HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_rdlock", 0);)
-HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", 1);)
+HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", TRIES);)
 HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_wrlock", 0);)
-HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", 1);)
+HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", TRIES);)
+#define UNTIL_TIME(name, locks) \
+	HOOK(int, pthread_rwlock_timed##name, (pthread_rwlock_t *l, const struct timespec *t), \
+		(void)t; return locks(l, "pthread_rwlock_timed" #name, UNTIL);) \
+	HOOK(int, pthread_rwlock_clock##name, (pthread_rwlock_t *l, clockid_t clock, const struct timespec *t), \
+		(void)clock; (void)t; return locks(l, "pthread_rwlock_clock" #name, UNTIL);)
+UNTIL_TIME(rdlock, read_lock) UNTIL_TIME(wrlock, write_lock)
 HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 	about(l);
 	size_t i = held_at(l);
@@ -329,7 +400,7 @@ HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 HOOK(int, pthread_spin_init, (pthread_spinlock_t *l, int shared), (void)shared; about((void *)l); set_word((void *)l, 0); return 0;)
 HOOK(int, pthread_spin_destroy, (pthread_spinlock_t *l), (void)l; return 0;)
 HOOK(int, pthread_spin_lock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_lock", 0);)
-HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", 1);)
+HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", TRIES);)
 HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
 	about((void *)l);
 	if (held_at((void *)l) < held_count) holds((void *)l, 1);
@@ -378,6 +449,7 @@ HOOK(int, sem_destroy, (sem_t *s), (void)s; return 0;)
 HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
 HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
 HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), (void)t; return take(s, "sem_timedwait", 0, 1);)
+HOOK(int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *t), (void)clock; (void)t; return take(s, "sem_clockwait", 0, 1);)
 HOOK(int, sem_post, (sem_t *s), about(s); add_word(s, 1); return 0;)
 HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)word(s); mw_put(v, &own, sizeof own); return 0;)
 
@@ -389,17 +461,30 @@ static int nothing(void *fn, void *none)
 	((void (*)(void))fn)();
 	return 0;
 }
+/* Behind an exception another call begins again. */
+static void is_thrown(int **open)
+{
+	if (!*open) return;
+	mw_nested = 1;
+	about(*open);
+	set_word(*open, 0);
+	mw_nested = 0;
+}
 static void once(int *o, void (*fn)(void), const char *call)
 {
 	about(o);
 	int64_t was;
 	for (size_t mark = mw_learned(); (was = compare_word(o, 0, AT_IT)) == AT_IT; mw_forget(mark)) if (is_alone()) waits_alone(call);
 	if (was) return;
+	int *open __attribute__((cleanup(is_thrown))) = o;
 	mw_call_program(nothing, (void *)fn, NULL);
+	open = NULL;
+	about(o);
 	set_word(o, DONE);
 }
-HOOK(int, pthread_once, (pthread_once_t *o, void (*fn)(void)), once((int *)o, fn, "pthread_once"); return 0;)
-HOOK(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "call_once");)
+#define CALLS(type, name, parameters, ...) ENTRY_THAT_CALLS(name); type mw_##name parameters { __VA_ARGS__ }
+CALLS(int, pthread_once, (pthread_once_t *o, void (*fn)(void)), once((int *)o, fn, "pthread_once"); return 0;)
+CALLS(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "call_once");)
 /* A variable of a function in C++: its first byte says that it has a value, and the fifth to eighth who gives it one. */
 HOOK(int, __cxa_guard_acquire, (char *g),
 	about(g + 4);
@@ -445,57 +530,128 @@ HOOK(unsigned, __mowgli_sleep, (unsigned n), (void)n; return (unsigned)yields();
 HOOK(int, __mowgli_nanosleep, (const void *a, void *b), (void)a; (void)b; return yields();)
 HOOK(int, __mowgli_thrd_sleep, (const void *a, void *b), (void)a; (void)b; return yields();)
 HOOK(int, __mowgli_clock_nanosleep, (int c, int f, const void *a, void *b), (void)c; (void)f; (void)a; (void)b; return yields();)
-/* Time stands still in threads: a run that depends on it would be another one each time. */
-static int stands(const char *call, void *to, size_t n)
+/* Time: a call in a thread may be much later than the one before, or at the same time. In the set-up it passes slowly, and is the same in
+ * each run. */
+enum { LATER = 8 };
+static struct { int64_t nanoseconds, later; } now = { 1000000000000000000, 0 };
+static int64_t time_is(const char *call)
 {
+	if (mw_thread < 0 || mw_thread == EPILOGUE) return now.nanoseconds += 1000000;
 	mw_flush();
-	mw_warn("%s: time stands still", call);
-	char none[32] = { 0 };
-	if (to) mw_store(to, none, n, 1);
-	return 0;
+	if (now.later == LATER) { mw_unsure(call); return now.nanoseconds; }
+	if (is_over()) { now.nanoseconds += 1000000000000000; now.later++; }
+	return now.nanoseconds;
 }
-HOOK(int, __mowgli_clock_gettime, (clockid_t c, struct timespec *to),
-	return mw_thread < 0 ? clock_gettime(c, to) : stands("clock_gettime", to, sizeof *to);)
-HOOK(int, __mowgli_timespec_get, (struct timespec *to, int base),
-	return mw_thread < 0 ? timespec_get(to, base) : base + stands("timespec_get", to, sizeof *to);)
-HOOK(int, __mowgli_gettimeofday, (void *to, void *zone),
-	(void)zone;
-	if (mw_thread >= 0) return stands("gettimeofday", to, 16);
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	long both[2] = { now.tv_sec, now.tv_nsec / 1000 };
-	memcpy(to, both, sizeof both);
-	return 0;)
-HOOK(time_t, __mowgli_time, (time_t *to), return mw_thread < 0 ? time(to) : stands("time", to, sizeof *to);)
-HOOK(clock_t, __mowgli_clock, (void), return mw_thread < 0 ? clock() : stands("clock", NULL, 0);)
+static void put_time(long *to, const char *call, long divides)
+{
+	int64_t at = time_is(call);
+	long both[2] = { at / 1000000000, at % 1000000000 / divides };
+	mw_put(to, both, sizeof both);
+}
+HOOK(int, __mowgli_clock_gettime, (clockid_t c, struct timespec *to), (void)c; put_time((long *)to, "clock_gettime", 1); return 0;)
+HOOK(int, __mowgli_timespec_get, (struct timespec *to, int base), put_time((long *)to, "timespec_get", 1); return base;)
+HOOK(int, __mowgli_gettimeofday, (void *to, void *zone), (void)zone; put_time(to, "gettimeofday", 1000); return 0;)
+HOOK(time_t, __mowgli_time, (time_t *to),
+	time_t at = time_is("time") / 1000000000;
+	if (to) mw_put(to, &at, sizeof at);
+	return at;)
+HOOK(clock_t, __mowgli_clock, (void), return time_is("clock") / 1000 % 1000000000000;)
+HOOK(int64_t, _ZNSt6chrono3_V212steady_clock3nowEv, (void), return time_is("steady_clock::now");)
+HOOK(int64_t, _ZNSt6chrono3_V212system_clock3nowEv, (void), return time_is("system_clock::now");)
 
 /* How a thread ends otherwise. */
-static int destroys(void *fn, void *v)
-{
-	((void (*)(void *))fn)(v);
-	return 0;
-}
+enum { ENDS = 64 };
+static struct { void *fn, *arg; } at_end[ENDS], at_exit[ENDS];
+static size_t at_end_count, at_exit_count;
+static void *run(void *fn, void *arg);
 __attribute__((noreturn)) static void ends(void *result)
 {
+	mw_nested = 0;
+	while (at_end_count) { at_end_count--; run(at_end[at_end_count].fn, at_end[at_end_count].arg); mw_flush(); }
 	/* A destructor may set values again. */
 	for (int k = 0; k < KEYS * 4; k++) {
 		void **at = &of_keys[k % KEYS]; void *v = *at, *none = NULL;
 		if (!v || !keys[k % KEYS].destroy) continue;
 		mw_put(at, &none, sizeof none);
-		mw_call_program(destroys, (void *)keys[k % KEYS].destroy, v);
+		run((void *)keys[k % KEYS].destroy, v);
+		mw_flush();
 	}
-	mw_flush();
 	mw_enters_nowhere();
 	mw_learn("end", 3);
 	mw_call("ended %ld", (long)(intptr_t)result);
 	mw_ended("");
 }
-HOOK(void, pthread_exit, (void *result),
+/* `thread_local` variables have destructors. Those of `main` belong to libc. */
+HOOK(int, __cxa_thread_atexit, (void (*fn)(void *), void *arg, void *object),
+	if (mw_thread < 0 || mw_thread == EPILOGUE || mw_is_main()) {
+		int (*own)(void (*)(void *), void *, void *) = (int (*)(void (*)(void *), void *, void *))dlsym(RTLD_NEXT, "__cxa_thread_atexit_impl");
+		return own(fn, arg, object);
+	}
+	mw_flush();
+	if (at_end_count == ENDS) mw_end('x', "a thread has more than %d variables with destructors", ENDS);
+	at_end[at_end_count].fn = (void *)fn;
+	at_end[at_end_count++].arg = arg;
+	return 0;)
+/* What libc calls at the end of the program, as far as threads say it. */
+static void will_call(void *fn, void *arg)
+{
+	if (mw_thread < 0) return;
+	mw_flush();
+	if (at_exit_count == ENDS) mw_end('x', "a thread registers more than %d functions for the end of the program", ENDS);
+	at_exit[at_exit_count].fn = fn;
+	at_exit[at_exit_count++].arg = arg;
+}
+HOOK(int, __mowgli_atexit, (void (*fn)(void)), will_call((void *)fn, NULL); return atexit(fn);)
+HOOK(int, __mowgli_at_quick_exit, (void (*fn)(void)), will_call((void *)fn, NULL); return at_quick_exit(fn);)
+HOOK(int, __mowgli_on_exit, (void (*fn)(int, void *), void *arg), will_call((void *)fn, arg); return on_exit(fn, arg);)
+extern int __cxa_atexit(void (*)(void *), void *, void *);
+HOOK(int, __mowgli___cxa_atexit, (void (*fn)(void *), void *arg, void *object), will_call((void *)fn, arg); return __cxa_atexit(fn, arg, object);)
+
+static __pthread_unwind_buf_t *cleanups[ENDS];
+static size_t cleanup_count;
+static void *leaves_with;
+static void ends_state(void)
+{
+	mw_state(at_end, at_end_count * sizeof *at_end);
+	mw_state(at_exit, at_exit_count * sizeof *at_exit);
+	mw_state(cleanups, cleanup_count * sizeof *cleanups);
+	mw_state(&leaves_with, sizeof leaves_with);
+	mw_state(&now, sizeof now);
+}
+/* pthread_exit runs the handlers of pthread_cleanup_push, and destructors of C++ in all frames of the thread. */
+HOOK(void, __pthread_register_cancel, (__pthread_unwind_buf_t *b),
+	if (mw_thread >= 0) mw_flush();
+	if (cleanup_count == ENDS) mw_end('x', "a thread has more than %d cleanup handlers", ENDS);
+	cleanups[cleanup_count++] = b;)
+HOOK(void, __pthread_unregister_cancel, (__pthread_unwind_buf_t *b), (void)b; if (mw_thread >= 0) mw_flush(); cleanup_count--;)
+void mowgli_leaves(void *result);
+ENTRY(mowgli_leaves);
+void mw_mowgli_leaves(void *result)
+{
 	if (mw_thread < 0) mw_ready();
 	if (mw_thread < 0) mw_serve();
 	mw_flush();
-	ends(result);)
-HOOK(void, thrd_exit, (int result), mw_pthread_exit((void *)(intptr_t)result);)
+	leaves_with = result;
+	if (mw_thread == EPILOGUE) ends(result);
+}
+static _Unwind_Reason_Code leaves_frame(int version, _Unwind_Action does, _Unwind_Exception_Class class, struct _Unwind_Exception *e,
+	struct _Unwind_Context *frame, void *none)
+{
+	(void)version, (void)class, (void)e, (void)none;
+	if (does & _UA_END_OF_STACK || _Unwind_GetCFA(frame) > mw_base) ends(leaves_with);
+	return _URC_NO_REASON;
+}
+__attribute__((noreturn)) static void leaves(void)
+{
+	static struct _Unwind_Exception e;
+	if (cleanup_count) longjmp((struct __jmp_buf_tag *)cleanups[--cleanup_count], 1);
+	memset(&e, 0, sizeof e);
+	_Unwind_ForcedUnwind(&e, leaves_frame, NULL);
+	ends(leaves_with);
+}
+void pthread_exit(void *result) { mowgli_leaves(result); leaves(); }
+void thrd_exit(int result) { pthread_exit((void *)(intptr_t)result); }
+void __pthread_unwind_next(__pthread_unwind_buf_t *b) { (void)b; mowgli_leaves(leaves_with); leaves(); }
 HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function),
 	mw_ready();
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
@@ -522,9 +678,7 @@ HOOK(void, __mowgli_quick_exit, (int code), exits(code, "quick_exit");)
 	ENTRY(name); \
 	void mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
 REFUSES(GOMP_parallel) REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
-REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_mutex_timedlock)
-REFUSES(mtx_timedlock) REFUSES(cnd_timedwait) REFUSES(sem_open) REFUSES(pthread_rwlock_timedrdlock)
-REFUSES(pthread_rwlock_timedwrlock)
+REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(sem_open)
 /* What threads may not do: chance, signals and other processes are not part of the model. */
 #define LACKS(name) \
 	ENTRY(__mowgli_##name); \
@@ -542,7 +696,7 @@ LACKS_IN_THREADS(drand48) LACKS_IN_THREADS(rand_r) LACKS_IN_THREADS(getrandom) L
 LACKS_IN_THREADS(system) LACKS_IN_THREADS(popen) LACKS_IN_THREADS(execl) LACKS_IN_THREADS(execlp) LACKS_IN_THREADS(execv)
 LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS_IN_THREADS(sigaction) LACKS_IN_THREADS(raise)
 LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
-LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(syscall) LACKS_IN_THREADS(pthread_sigmask)
+LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(pthread_sigmask)
 
 /* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */
 static size_t variables_size;
@@ -556,27 +710,38 @@ static int finds_variables(struct dl_phdr_info *of, size_t size, void *none)
 	/* The first one is the program, whose variables are just below the thread pointer. */
 	return 1;
 }
-void mw_variables_state(void)
+static uintptr_t variables(void)
 {
 	uintptr_t pointer;
 	__asm__("movq %%fs:0, %0" : "=r"(pointer));
-	mw_state((void *)(pointer - variables_size), variables_size);
+	return pointer - variables_size;
 }
+void mw_variables_state(void) { mw_state((void *)variables(), variables_size); }
 
 /* Running a thread: on a stack of its own, with variables of its own, so that their addresses are different in each thread. */
 enum { STACK = 8 << 20 };
 static char *stacks;
+/* Those of `main`, and the end of its stack. */
+static uintptr_t variables_of_main, end_of_main;
 void mw_threads_begin(void)
 {
 	stacks = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
 	dl_iterate_phdr(finds_variables, NULL);
+	variables_of_main = variables();
+	end_of_main = (uintptr_t)environ;
 }
 uintptr_t mw_end_of_stack(void) { return (uintptr_t)stacks + (size_t)(mw_thread + 1) * STACK; }
 int mw_is_on_a_stack(uintptr_t at)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	return (stacks && at - (uintptr_t)stacks < (size_t)THREADS * STACK) || at - (here - STACK) < 2 * STACK;
+	return (stacks && at - (uintptr_t)stacks < (size_t)THREADS * STACK) || at - (here - STACK) < 2 * STACK || at - variables() < variables_size;
+}
+int mw_is_in_other_frame(uintptr_t at)
+{
+	size_t offset = at - (uintptr_t)stacks;
+	if (stacks && offset < (size_t)THREADS * STACK) return (int)(offset / STACK) != mw_thread;
+	return mw_main && mw_thread > 0 && (end_of_main - at < STACK || at - variables_of_main < variables_size);
 }
 int mw_is_on_stack(uintptr_t at)
 {

@@ -18,8 +18,9 @@
 enum { REGIONS = 256 };
 
 struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
-struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
-struct receives { char mark; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
+/* `owner` is the number of the queue pair whose message has it, if that is known, of several that share it. */
+struct awaited { uint64_t id; int count; uint32_t owner; struct ibv_sge to[8]; };
+struct receives { char mark, is_mine; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
 struct shared { struct ibv_srq srq; int node; struct receives all; };
 /* What the threads change is in `now`, in `pipe` and in receive queues; all of it is part of a thread's state. */
 struct pair {
@@ -102,6 +103,14 @@ void mw_verbs_state(void)
 		receives_state(&p->own);
 	}
 }
+/* The card writes it when a message comes. For a receive that is posted behind the set-up the runtime does so at the poll. */
+static void touches_receive(const struct receives *r, int64_t early, uintptr_t at, size_t n)
+{
+	for (int k = 0; r->is_mine && k < r->count; k++)
+		for (int i = 0; r->posted - r->count + k >= early && i < r->queue[k].count; i++)
+			if (at < r->queue[k].to[i].addr + r->queue[k].to[i].length && r->queue[k].to[i].addr < at + n)
+				mw_unsure("memory of a receive that is used before its completion was polled");
+}
 void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 {
 	for (int i = 0; i < pair_count; i++)
@@ -112,6 +121,8 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 				if (at < s->own[j].at + s->own[j].n && s->own[j].at < at + n)
 					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
 		}
+	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
+	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
 }
 int mw_is_registered(uintptr_t at, size_t n)
 {
@@ -131,6 +142,12 @@ void mw_verbs_lines(void)
 		pairs[i]->from->before = pairs[i]->from->posted;
 		mw_line("pair %d %d %u %u %d %d %lu %lu %ld\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
 			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd), GLOBAL(pairs[i]->from), (long)pairs[i]->from->posted);
+		for (int k = 0; k < pairs[i]->own.count; k++) {
+			mw_line("receive %lu", GLOBAL(&pairs[i]->own));
+			for (int j = 0; j < pairs[i]->own.queue[k].count; j++)
+				mw_line(" %lu %u", GLOBAL(pairs[i]->own.queue[k].to[j].addr), pairs[i]->own.queue[k].to[j].length);
+			mw_line("\n");
+		}
 	}
 }
 /* The same lines of the other programs. */
@@ -283,6 +300,7 @@ static int awaits(const char *call, struct receives *r, int node, struct ibv_pd 
 {
 	if (mw_thread >= 0) mw_flush();
 	belongs(&r->mark, 1);
+	r->is_mine |= mw_thread >= 0;
 	for (; wr; wr = wr->next) {
 		if (mw_thread >= 0) mw_load(wr, sizeof *wr);
 		if (mw_thread >= 0 && wr->num_sge > 0) mw_load(wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
@@ -349,20 +367,48 @@ static int polls_send(struct pair *p, struct ibv_wc *wc)
 	gone(p, which == 1 ? 0 : at, which == 1 ? first + 1 : 1);
 	return 1;
 }
-/* The word that tells of a message: its kind, length and immediate value. The data are in words of 8 bytes. */
-static int polls_receive(struct pair *p, struct ibv_wc *wc)
+/* The word that tells of a message: its kind, length and immediate value; 0 if it has not come. `k` is how many others come before it. */
+static int64_t arrived(const struct pair *p, int64_t k) { return mw_ask("arrived %u %ld", p->qp.qp_num, (long)(p->now.received + k)); }
+/* Returns the receive that the next message of a queue pair has, which has come. Queue pairs that share receives take them in the order in
+ * which messages come. So those that others have taken before are a choice, if completions do not show the order. */
+static int received_by(const struct pair *p)
 {
-	int64_t came;
+	struct receives *r = p->from;
+	int at = 0, is_new = 1;
+	while (at < r->count && r->queue[at].owner != p->qp.qp_num) at++;
+	if (at < r->count) return at;
+	while (is_new) {
+		is_new = 0;
+		for (int i = 0; i < pair_count; i++) {
+			int64_t own = 0;
+			int first = -1;
+			for (int k = r->count - 1; k >= 0; k--) {
+				own += r->queue[k].owner == pairs[i]->qp.qp_num;
+				if (!r->queue[k].owner) first = k;
+			}
+			if (pairs[i] == p || pairs[i]->from != r || pairs[i]->qp.recv_cq == p->qp.recv_cq || first < 0) continue;
+			if (!arrived(pairs[i], own) || !mw_ask("choose")) continue;
+			r->queue[first].owner = pairs[i]->qp.qp_num;
+			is_new = 1;
+		}
+	}
+	for (at = 0; at < r->count && r->queue[at].owner;) at++;
+	return at;
+}
+/* The data are in words of 8 bytes, or where the receive has them. */
+static int polls_receive(struct pair *p, int64_t came, struct ibv_wc *wc)
+{
 	struct receives *from = p->from;
-	if (!from->count || !(came = mw_ask("arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
-	struct awaited w = from->queue[0];
+	int at = received_by(p);
+	if (at == from->count) return 0;
+	struct awaited w = from->queue[at];
 	uint32_t length = (uint32_t)(came >> 4) & 0xffffff, left = length;
-	int is_write = came & 2, has_imm = came & 4, word = 0;
-	memmove(from->queue, from->queue + 1, (size_t)--from->count * sizeof *from->queue);
+	int is_write = came & 2, has_imm = came & 4, is_there = came & 8, word = 0;
+	memmove(from->queue + at, from->queue + at + 1, (size_t)(--from->count - at) * sizeof *from->queue);
 	*wc = (struct ibv_wc){ .wr_id = w.id, .status = IBV_WC_SUCCESS, .opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 28) };
 	unsigned char *data = mw_own_malloc(length + 8);
-	if (!is_write) {
+	if (!is_write && !is_there) {
 		for (; left; left -= left < 8 ? left : 8, word++) {
 			int64_t v = mw_ask("inbox %u %ld %d", p->qp.qp_num, (long)p->now.received, word);
 			memcpy(data + 8 * word, &v, 8);
@@ -379,6 +425,31 @@ static int polls_receive(struct pair *p, struct ibv_wc *wc)
 	p->now.received++;
 	return 1;
 }
+/* Of the queue pairs whose next message has come, any has the next completion. Returns NULL if there is none. */
+static struct pair *receiver(const struct ibv_cq *cq, int64_t *came)
+{
+	struct pair *found = NULL;
+	for (int i = 0; i < pair_count; i++) {
+		int64_t own = pairs[i]->qp.recv_cq == cq && pairs[i]->from->count ? arrived(pairs[i], 0) : 0;
+		if (!own || (found && mw_ask("choose"))) continue;
+		found = pairs[i];
+		*came = own;
+	}
+	return found;
+}
+/* Ends the run if more messages and other completions have come than the queue has entries. */
+static void may_overrun(const struct ibv_cq *cq)
+{
+	int64_t open = 0, sent = 0, came = 0;
+	for (int i = 0; i < pair_count; i++) {
+		if (pairs[i]->qp.recv_cq == cq) open += pairs[i]->from->count;
+		for (int k = 0; pairs[i]->qp.send_cq == cq && k < pairs[i]->now.sent; k++) sent += pairs[i]->pipe[k].signaled;
+	}
+	if (open + sent <= cq->cqe) return;
+	for (int i = 0; i < pair_count; i++)
+		for (int64_t k = 0; pairs[i]->qp.recv_cq == cq && k < pairs[i]->from->count && arrived(pairs[i], k); k++)
+			if (++came + sent > cq->cqe) mw_end('m', "ibv_poll_cq: the completion queue of %d entries may overrun: more have come than it has", cq->cqe);
+}
 ENTRY(mowgli_poll_cq);
 int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
@@ -388,17 +459,31 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	mw_flush();
 	if (((struct queue *)cq)->node != mw_node())
 		mw_end('m', "ibv_poll_cq: a thread of node %d polls a completion queue of node %d", mw_node(), ((struct queue *)cq)->node);
-	int unsignaled = 0, open = 0;
-	for (int i = 0; i < pair_count && count < most; i++) {
-		struct pair *p = pairs[i];
-		struct ibv_wc one;
-		if (p->qp.send_cq == cq) belongs(&p->mark, 0);
-		if (p->qp.recv_cq == cq) belongs(&p->from->mark, 0);
-		while (count < most && p->qp.send_cq == cq && polls_send(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
-		while (count < most && p->qp.recv_cq == cq && polls_receive(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
-		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }
-		if (p->qp.recv_cq == cq && p->from->count) open = 1;
+	int unsignaled = 0, open = 0, sources, before;
+	int64_t came;
+	struct pair *p;
+	for (int i = 0; i < pair_count; i++) {
+		if (pairs[i]->qp.send_cq == cq) belongs(&pairs[i]->mark, 0);
+		if (pairs[i]->qp.recv_cq != cq) continue;
+		belongs(&pairs[i]->from->mark, 0);
+		pairs[i]->from->is_mine = 1;
 	}
+	may_overrun(cq);
+	/* Completions of several queues come in any order, so each queue may have more behind those of others. */
+	do {
+		struct ibv_wc one;
+		sources = 0, before = count;
+		for (int i = 0; i < pair_count; i++) {
+			p = pairs[i];
+			if (p->qp.recv_cq == cq && p->from->count) { sources++; open = 1; }
+			if (p->qp.send_cq != cq) continue;
+			int is_source = 0;
+			for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = is_source = 1; else unsignaled = 1; }
+			sources += is_source;
+			while (count < most && polls_send(p, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
+		}
+		while (count < most && (p = receiver(cq, &came)) && polls_receive(p, came, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
+	} while (sources > 1 && count > before && count < most);
 	if (!count && unsignaled && !open) mw_warn("ibv_poll_cq: all that is posted and not polled is unsignaled, so no completion comes");
 	return count;
 }

@@ -156,7 +156,7 @@ impl Uses {
         self.accesses.iter().filter(|a| a.thread == EPILOGUE).map(|a| (a.at, a.size))
     }
 
-    /// Lists the accesses that conflict with one of another thread.
+    /// Lists the accesses that conflict with one of another thread, or may do so.
     fn conflicts(&self) -> Vec<&MemoryAccess> {
         let mut sorted: Vec<&MemoryAccess> =
             self.accesses.iter().filter(|a| a.thread != EPILOGUE || !a.writes).collect();
@@ -169,7 +169,7 @@ impl Uses {
             let conflict = |b: &&MemoryAccess| {
                 b.thread != a.thread && (a.writes || b.writes) && overlap((a.at, a.size), (b.at, b.size))
             };
-            if before.chain(after).any(conflict) {
+            if a.in_other_frame || before.chain(after).any(conflict) {
                 found.push(*a);
             }
         }
@@ -230,7 +230,8 @@ impl Uses {
             let (from, to) = (at.max(own.0), (at + size).min(own.0 + own.1));
             (from < to).then(|| (from, to - from))
         };
-        others.chain(self.copies.iter().map(|c| (c.to, c.size))).filter_map(cut).collect()
+        let whole = access.in_other_frame.then_some(own);
+        others.chain(whole).chain(self.copies.iter().map(|c| (c.to, c.size))).filter_map(cut).collect()
     }
 
     /// Adds the cells that the known ones need: accesses to them, and the sources of what is copied to them.
@@ -272,7 +273,7 @@ mod tests {
     use super::*;
 
     fn access(thread: usize, at: u64, size: u64, writes: bool) -> MemoryAccess {
-        MemoryAccess { thread, at, size, writes, scalar: size <= 8, places: Vec::new() }
+        MemoryAccess { thread, at, size, writes, scalar: size <= 8, in_other_frame: false, places: Vec::new() }
     }
 
     fn cells(accesses: Vec<MemoryAccess>, copies: &[Copy]) -> Vec<(u64, u64)> {

@@ -395,6 +395,10 @@ impl CompiledProgram {
                 .ok()
                 .zip(function.parse().ok().zip(argument.parse().ok()))
                 .map(|(k, (function, argument))| self.spawned(thread, k, function, argument)),
+            ["detached", id] => id.parse().ok().map(|id| {
+                self.made.detached.extend(self.thread_known_as(thread, id));
+                Vec::new()
+            }),
             ["ended", result] => result.parse().ok().map(|result| self.ends(thread, result)),
             ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op) {
                 Ok(calls) => Some(calls),
@@ -413,14 +417,18 @@ impl CompiledProgram {
         calls
     }
 
+    /// Returns the thread that this thread knows by a number.
+    fn thread_known_as(&self, thread: usize, id: u64) -> Option<usize> {
+        let of_process = |t: usize| self.process.process_of(t);
+        let known = |(t, (_, known)): (usize, &(u8, u64))| *known == id && of_process(t) == of_process(thread);
+        self.made.threads.iter().enumerate().position(known)
+    }
+
     /// Returns the calls by which a thread starts its thread number `k`. The new one waits for the word that they write last.
     fn spawned(&mut self, thread: usize, k: u64, function: i64, argument: i64) -> Vec<Call> {
         let (node, starter) = self.made.threads[thread];
         let id = starter << 8 | k;
-        let of_process = |t: usize| self.process.process_of(t);
-        let known = |(t, (_, known)): (usize, &(u8, u64))| *known == id && of_process(t) == of_process(thread);
-        let new = self.made.threads.iter().enumerate().position(known);
-        let new = new.unwrap_or_else(|| {
+        let new = self.thread_known_as(thread, id).unwrap_or_else(|| {
             self.is_stale = true;
             self.made.threads.push((node, id));
             self.process.add(thread);
@@ -497,7 +505,7 @@ impl CompiledProgram {
         let last = of(op.signaled && !is_message);
         match op.kind {
             "write" | "writeimm" if op.size > 0 || !is_message => {
-                let rows = self.rows(op, op.remote, node)?;
+                let rows = self.rows(op, &[(op.remote, op.size)], node)?;
                 calls.push(self.put(last, rows, node, to)?);
             }
             "read" => {
@@ -548,27 +556,41 @@ impl CompiledProgram {
         })
     }
 
-    /// Lists the cells that a WRITE writes, each with the word that it reads.
-    fn rows(&mut self, op: &PostedOperation<'_>, target: u64, node: u8) -> Result<Vec<(Loc, Loc)>, String> {
-        let mut rows = Vec::new();
-        if let Some(data) = &op.data {
-            let is_new = self.uses.copy(Copy { from: None, to: target, size: op.size });
-            self.notice(is_new);
-            for (at, n) in self.cells.in_range(target, op.size).collect::<Vec<_>>() {
-                let from = (at - target) as usize;
-                let bytes = data.get(from..from + n as usize).ok_or("a WRITE of part of a word")?;
-                rows.push((self.loc(at), self.constant(node, number(bytes))));
+    /// Lists the cells in these ranges that an operation writes, each with the word that it reads.
+    fn rows(
+        &mut self,
+        op: &PostedOperation<'_>,
+        targets: &[(u64, u64)],
+        node: u8,
+    ) -> Result<Vec<(Loc, Loc)>, String> {
+        let (mut rows, mut done) = (Vec::new(), 0);
+        let whole = [(0, op.size)];
+        // What is inline has offsets in the place of addresses.
+        let mut local = if op.data.is_some() { whole.iter() } else { op.local.iter() }.copied();
+        let (mut from, mut left) = local.next().unwrap_or_default();
+        for &(mut to, mut room) in targets {
+            while room > 0 && done < op.size {
+                while left == 0 {
+                    (from, left) = local.next().ok_or("an operation of fewer bytes than its elements have")?;
+                }
+                let size = room.min(left).min(op.size - done);
+                let source = op.data.is_none().then_some(from);
+                let is_new = self.uses.copy(Copy { from: source, to, size });
+                self.notice(is_new);
+                for (at, n) in self.cells.in_range(to, size).collect::<Vec<_>>() {
+                    let offset = at.saturating_sub(to);
+                    let word = match &op.data {
+                        Some(data) => {
+                            let first = (from + offset) as usize;
+                            let bytes = data.get(first..first + n as usize).ok_or("a WRITE of part of a word")?;
+                            self.constant(node, number(bytes))
+                        }
+                        None => self.loc(from + offset),
+                    };
+                    rows.push((self.loc(at), word));
+                }
+                (from, to, left, room, done) = (from + size, to + size, left - size, room - size, done + size);
             }
-            return Ok(rows);
-        }
-        let mut to = target;
-        for &(from, size) in &op.local {
-            let is_new = self.uses.copy(Copy { from: Some(from), to, size });
-            self.notice(is_new);
-            for (at, _) in self.cells.in_range(to, size) {
-                rows.push((self.loc(at), self.loc(from + at.saturating_sub(to))));
-            }
-            to += size;
         }
         Ok(rows)
     }
@@ -598,7 +620,20 @@ impl CompiledProgram {
         let (is_write, has_imm) = (op.kind == "writeimm", op.kind.ends_with("imm"));
         let peer = self.peer(op.pair);
         let mut calls = Vec::new();
-        if !is_write && op.size > 0 {
+        // A receive that is posted before the threads begin has a place, to which the card writes as a WRITE does.
+        let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1));
+        let place = queue.and_then(|queue| self.made.receives.get(queue)?.get(op.message as usize)).cloned();
+        let place = place.filter(|place| !is_write && place.iter().map(|(_, n)| n).sum::<u64>() >= op.size);
+        let placed = match place {
+            Some(place) => Some(self.rows(op, &place, node)?).filter(|rows| rows.len() <= WORDS),
+            None => None,
+        };
+        let is_placed = placed.is_some();
+        if let Some(rows) = placed {
+            if !rows.is_empty() {
+                calls.push(self.put(silent, rows, node, to)?);
+            }
+        } else if !is_write && op.size > 0 {
             let mut rows = Vec::new();
             for word in 0..op.size.div_ceil(8) {
                 let inbox = self.word(&format!("inbox_{peer}_{}_{word}", op.message), to, 0);
@@ -616,8 +651,8 @@ impl CompiledProgram {
             }
             calls.push(self.put(silent, rows, node, to)?);
         }
-        let notice =
-            1 | i64::from(is_write) << 1 | i64::from(has_imm) << 2 | (op.size as i64) << 4 | (op.a & 0xffff_ffff) << 28;
+        let kind = 1 | i64::from(is_write) << 1 | i64::from(has_imm) << 2 | i64::from(is_placed) << 3;
+        let notice = kind | (op.size as i64) << 4 | (op.a & 0xffff_ffff) << 28;
         let arrived = self.word(&format!("arrived_{peer}_{}", op.message), to, 0);
         let source = self.constant(node, notice);
         calls.push(tso::Method::PutBy { w, x: arrived, y: source }.into());
@@ -802,9 +837,8 @@ impl CompiledProgram {
                 tso::Method::Read { x: self.word(&name, self.made.threads[thread].0, 0) }.into()
             }
             "joined" | "result" => {
-                let (node, process) = (self.made.threads[thread].0, self.process.process_of(thread));
-                let is_it = |(t, (_, id)): (usize, &(u8, u64))| *id == x && self.process.process_of(t) == process;
-                let Some(other) = self.made.threads.iter().enumerate().position(is_it) else {
+                let node = self.made.threads[thread].0;
+                let Some(other) = self.thread_known_as(thread, x) else {
                     return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
                 };
                 self.is_stale |= self.joined.insert(other);

@@ -104,7 +104,7 @@ impl Toolchain {
         let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings", "heap", "threads"].map(&at).into();
         let start = |name: &PathBuf| {
             let mut command = Command::new(cc);
-            command.args(["-O1", "-fno-pie", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
+            command.args(["-O1", "-fno-pie", "-fexceptions", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
             (command.spawn(), command)
         };
         for (child, command) in runtime.iter().map(start).collect::<Vec<_>>() {

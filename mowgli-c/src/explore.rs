@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::operational::{
-    ConflictingAccesses, Machine, MachineRuns, MachineWalks, NextAccess, Standstill, Step, StuckThread, WalkEnd,
+    ConflictingAccesses, Machine, MachineRuns, MachineWalks, NextAccess, Standstill, Step, WalkEnd,
 };
 use mowgli_rdma::{Network, Switches};
 
@@ -255,19 +255,22 @@ fn finished(
     (runs, conflicts): (MachineRuns, &[ConflictingAccesses]),
     begin: Instant,
 ) -> Result<Option<ExploredProgram>, Error> {
-    let mut outcomes: BTreeMap<RecordedValues, Outcome> = BTreeMap::new();
+    let mut outcomes: BTreeMap<RecordedValues, Seek> = BTreeMap::new();
     let mut failures: BTreeMap<(FailureKind, String, String), (ProgramFailure, Seek)> = BTreeMap::new();
     let mut stuck: BTreeMap<StuckThreads, Seek> = BTreeMap::new();
+    let mut ends: Vec<(Vec<ThreadEnding>, &[Val], Seek)> = Vec::new();
     for standstill in &runs.stuck {
+        let endings = ended(code, standstill);
         // Who waits for a thread that has failed is part of the failure.
-        let has_failed = |(thread, rest): (usize, &StuckThread)| match code.walk(thread, &rest.results) {
-            CodeAt::End(number) => code.endings[number].failure.is_some(),
-            _ => false,
-        };
-        if standstill.threads.iter().enumerate().any(has_failed) {
+        if endings.iter().any(|e| e.failure.is_some()) {
             continue;
         }
-        stuck.entry(waiting(code, standstill)).or_insert_with(|| Seek::Standstill(standstill.clone()));
+        let seek = Seek::Standstill(standstill.clone());
+        if waits_for_nobody(code, standstill) {
+            ends.push((endings, &standstill.finals, seek));
+        } else {
+            stuck.entry(waiting(code, standstill)).or_insert(seek);
+        }
     }
     let mut fails = |(kind, place, what): (FailureKind, SourcePlace, String), thread, values, seek| {
         let key = (kind, place.to_string(), what.clone());
@@ -284,14 +287,17 @@ fn finished(
         let endings: Option<Vec<_>> =
             outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect();
         let endings = endings.ok_or_else(|| Error::Program("an ending that is not known".to_owned()))?;
+        ends.push((endings, &outcome.finals, Seek::Outcome(outcome.clone())));
+    }
+    for (endings, finals, seek) in ends {
         if endings.iter().any(|e| e.failure.is_some()) {
             continue;
         }
         if let Some(waits) = unreceived(code, &endings) {
-            stuck.entry(waits).or_insert_with(|| Seek::Outcome(outcome.clone()));
+            stuck.entry(waits).or_insert(seek);
             continue;
         }
-        let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
+        let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
         let epilogue = epilogue(code, &last);
         if code.is_stale {
             return Ok(None);
@@ -300,10 +306,10 @@ fn finished(
         let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
-            fails((kind, place, what), None, recorded, Seek::Outcome(outcome.clone()));
+            fails((kind, place, what), None, recorded, seek);
             continue;
         }
-        outcomes.entry(recorded).or_insert_with(|| outcome.clone());
+        outcomes.entry(recorded).or_insert(seek);
     }
     let expired = || begin.elapsed() > 2 * ask.time;
     let mut is_denied = false;
@@ -333,8 +339,8 @@ fn finished(
         waiting.insert(threads, execution(code, &seek)?);
     }
     let mut recorded = BTreeMap::new();
-    for (values, outcome) in outcomes {
-        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { ProgramExecution::default() };
+    for (values, seek) in outcomes {
+        let own = if ask.executions { execution(code, &seek)? } else { ProgramExecution::default() };
         recorded.insert(values, own);
     }
     let mut racing = Vec::new();
@@ -555,34 +561,45 @@ fn counted(code: &mut CompiledProgram, world: &World, round: RoundOfRuns) -> Opt
 
 /// Returns the result of a run that ends so.
 fn result(code: &mut CompiledProgram, observed: &[Cell], end: WalkEnd) -> RunResult {
-    let ends: Vec<ThreadEnding> = match &end {
+    let (ends, finals): (Vec<ThreadEnding>, _) = match &end {
         WalkEnd::Outcome(outcome) => {
-            outcome.outputs.iter().filter_map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
+            let ends = outcome.outputs.iter().filter_map(|v| code.endings.get(v.int()? as usize).cloned());
+            (ends.collect(), &outcome.finals)
         }
-        WalkEnd::Stuck(still) => {
-            let threads = still.threads.iter().enumerate();
-            let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
-                CodeAt::End(number) => Some(code.endings[number].clone()),
-                CodeAt::Discarded | CodeAt::Call(_) | CodeAt::Cut(_) => None,
-            };
-            threads.filter_map(ending).collect()
-        }
+        WalkEnd::Stuck(still) => (ended(code, still), &still.finals),
         WalkEnd::Discarded => return RunResult::Discarded,
     };
     if let Some(cause) = ends.iter().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
         return RunResult::Failed(cause);
     }
-    let outcome = match end {
-        WalkEnd::Outcome(outcome) => outcome,
-        WalkEnd::Stuck(still) => return RunResult::Stuck(waiting(code, &still)),
-        WalkEnd::Discarded => return RunResult::Discarded,
-    };
-    let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
+    if let WalkEnd::Stuck(still) = &end
+        && !waits_for_nobody(code, still)
+    {
+        return RunResult::Stuck(waiting(code, still));
+    }
+    let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
     match epilogue(code, &last) {
         None => RunResult::Discarded,
         Some((_, Some(failure))) => RunResult::Failed((None, failure)),
         Some((values, None)) => RunResult::Outcome(ends.into_iter().flat_map(|end| end.values).chain(values).collect()),
     }
+}
+
+/// Returns the endings of the threads of a standstill that have ended.
+fn ended(code: &mut CompiledProgram, standstill: &Standstill) -> Vec<ThreadEnding> {
+    let mut endings = Vec::new();
+    for (thread, rest) in standstill.threads.iter().enumerate() {
+        if let CodeAt::End(number) = code.walk(thread, &rest.results) {
+            endings.push(code.endings[number].clone());
+        }
+    }
+    endings
+}
+
+/// True if those that wait are detached: the program ends without them.
+fn waits_for_nobody(code: &CompiledProgram, standstill: &Standstill) -> bool {
+    let mut waiting = standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some());
+    waiting.all(|(thread, _)| code.made.detached.contains(&thread))
 }
 
 /// Counts the races of runs, and describes those that no run had before.

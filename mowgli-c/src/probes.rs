@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 enum Use<'t> {
     /// The operand, its size in bytes, and whether it is read and written.
     Operand(&'t str, u32, bool, bool),
-    /// The same, of a word of its own frame.
+    /// The same, of a word of its own frame or a `__thread` variable.
     Frame(&'t str, u32, bool, bool),
     /// A copy or a fill of memory whose addresses are in registers: the bytes of an element, and whether it is repeated.
     Copy(u32, bool),
@@ -42,8 +42,18 @@ const FRAME: u32 = 1 << 13;
 /// Returns assembly with probes.
 pub(crate) fn probed(assembly: &str) -> String {
     let mut out = String::with_capacity(2 * assembly.len());
-    let (mut is_inline, mut prefixes, mut strings) = (false, String::new(), 0);
+    let (mut is_inline, mut is_intel, mut prefixes, mut strings) = (false, false, String::new(), 0);
     for line in assembly.lines() {
+        // Lines in the syntax of Intel are not understood.
+        if line.contains(".intel_syntax") {
+            probe(&mut out, Use::Unknown, "in the syntax of Intel", &mut strings);
+            is_intel = true;
+        }
+        if is_intel {
+            let _ = writeln!(out, "{line}");
+            is_intel = !line.contains(".att_syntax");
+            continue;
+        }
         is_inline = match line.trim() {
             "#APP" => true,
             "#NO_APP" => false,
@@ -108,6 +118,10 @@ fn probe(out: &mut String, used: Use<'_>, text: &str, strings: &mut usize) {
         Use::Operand(operand, size, reads, writes) => {
             call(out, &format!("\tleaq {operand}, %rdi\n"), with(size, reads, writes));
         }
+        Use::Frame(operand, size, reads, writes) if operand.starts_with("%fs:") => {
+            let address = format!("\tleaq {}, %rdi\n", operand.trim_start_matches("%fs:"));
+            call_of(out, "__mowgli_variable", &address, FRAME | with(size, reads, writes));
+        }
         Use::Frame(operand, size, reads, writes) => {
             // The first push moves the stack pointer.
             let moved = match operand.strip_prefix("(%rsp") {
@@ -153,14 +167,20 @@ fn operands(text: &str) -> Vec<&str> {
     all
 }
 
-/// True if an operand is memory that others can know: no constant, and no word of a thread alone.
+/// True if an operand is memory that others can know, and no constant. Constants below the thread pointer are those of the compiler.
 fn is_shared(operand: &str) -> bool {
-    let is_constant = operand.starts_with(['$', '%', '*', '.']) || operand.contains("@GOT") || operand.contains("@PLT");
-    !is_constant && !operand.contains("%fs:")
+    let variable = operand.strip_prefix("%fs:");
+    let is_own = variable.is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()));
+    let is_constant = operand.starts_with(['$', '%', '*', '.']) && variable.is_none();
+    !is_own && !is_constant && !operand.contains("@GOT") && !operand.contains("@got") && !operand.contains("@PLT")
 }
 
-/// True if an operand is a part of the own frame. Others can know its address, and hooks do not see that a structure there is passed.
+/// True if an operand is a part of the own frame, or a `__thread` variable. Others can know its address, and hooks do not see that a
+/// structure there is passed.
 fn is_frame(operand: &str) -> bool {
+    if operand.starts_with("%fs:") {
+        return true;
+    }
     let base = operand.split_once('(').map(|(_, inner)| inner.split([',', ')']).next().unwrap_or_default().trim());
     matches!(base, Some("%rsp" | "%rbp"))
 }
@@ -176,6 +196,9 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     let size_of_string = |base: &str| name.strip_prefix(base).and_then(suffix);
     if name == "mfence" {
         return vec![Use::Fence];
+    }
+    if ["rdtsc", "rdtscp", "rdrand", "rdseed"].contains(&name) {
+        return vec![Use::Unknown];
     }
     if all.iter().all(|o| o.contains("(%rsi)") || o.contains("(%rdi)"))
         && let Some(size) = size_of_string("movs")
@@ -198,7 +221,7 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
         let target = all.first().and_then(|o| o.strip_prefix('*')).filter(is_word);
         return target.map(|o| Use::Operand(o, 8, true, false)).into_iter().collect();
     }
-    let is_memory = |o: &&&str| o.contains('(') || !o.starts_with(['$', '%', '*']);
+    let is_memory = |o: &&&str| o.contains('(') || o.starts_with("%fs:") || !o.starts_with(['$', '%', '*']);
     let Some(operand) = all.iter().find(is_memory).copied().filter(|_| !ignores_memory(name)) else { return vec![] };
     if is_locked || name.starts_with("xchg") {
         // A locked instruction on the own frame is a fence.
@@ -296,6 +319,9 @@ fn size(name: &str, all: &[&str]) -> Option<u32> {
     if name.starts_with("set") {
         return Some(1);
     }
+    if name.ends_with("mxcsr") {
+        return Some(4);
+    }
     if let Some(rest) = name.strip_prefix("movz").or_else(|| name.strip_prefix("movs"))
         && rest.len() == 2
     {
@@ -356,7 +382,9 @@ mod tests {
         assert_eq!(one("movq -8(%rbp), %rax"), [Use::Frame("-8(%rbp)", 8, true, false)]);
         assert_eq!(one("movups %xmm0, (%rsp)"), [Use::Frame("(%rsp)", 16, false, true)]);
         assert!(probed("\tmovups %xmm0, (%rsp)\n").contains("leaq 8(%rsp), %rdi"));
-        for own in ["leaq b(%rip), %rax", "movl %fs:x@tpoff, %eax", "jmp *.L4(,%rax,8)", "call f", "ret"] {
+        assert_eq!(one("movq %fs:8+x@tpoff, %rax"), [Use::Frame("%fs:8+x@tpoff", 8, true, false)]);
+        assert!(probed("\tmovq %fs:(%rax), %rdx\n").contains("leaq (%rax), %rdi"));
+        for own in ["leaq b(%rip), %rax", "movq %fs:40, %rax", "movq x@gottpoff(%rip), %rax", "jmp *.L4(,%rax,8)", "call f", "ret"] {
             assert_eq!(one(own), [], "{own}");
         }
     }

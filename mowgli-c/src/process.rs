@@ -2,7 +2,7 @@
 //!
 //! The two sides write lines to each other. An answer ends with a line that is a dot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
@@ -31,6 +31,8 @@ pub(crate) struct MemoryAccess {
     pub(crate) writes: bool,
     /// Whether it is one load or store, and not a copy of many bytes.
     pub(crate) scalar: bool,
+    /// Whether it is in a frame of another thread, or one of its `__thread` variables. That thread may have no hooks there.
+    pub(crate) in_other_frame: bool,
     pub(crate) places: CallStack,
 }
 
@@ -109,6 +111,8 @@ pub(crate) struct CallBatch {
 pub(crate) struct Setup {
     /// The node of each thread, and its number as the program knows it.
     pub(crate) threads: Vec<(u8, u64)>,
+    /// The threads that are detached when the threads begin, so that the end of the program does not wait for it.
+    pub(crate) detached: BTreeSet<usize>,
     /// The accesses of `main` after it has started so many threads.
     pub(crate) window: Vec<(MemoryAccess, usize)>,
     /// Registered memory: node, address, length.
@@ -121,6 +125,8 @@ pub(crate) struct Setup {
     pub(crate) peers: Vec<u32>,
     /// The address of the receive queue of each, which several may share.
     pub(crate) receive_queues: Vec<u64>,
+    /// The memory of the receives that are posted to each receive queue of one queue pair when the threads begin.
+    pub(crate) receives: BTreeMap<u64, Vec<Vec<(u64, u64)>>>,
     /// The number of receives that are posted to each receive queue when the threads begin.
     pub(crate) posted: BTreeMap<u64, i64>,
 }
@@ -407,7 +413,8 @@ fn access(thread: usize, rest: &str) -> MemoryAccess {
     let all: Vec<&str> = rest.split(' ').collect();
     let number = |at: usize| all.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     let places = all.get(4).map_or_else(Vec::new, |text| places(text));
-    MemoryAccess { thread, at: number(0), size: number(1), writes: number(2) == 1, scalar: number(3) == 1, places }
+    let (writes, in_other_frame) = (number(2) & 1 == 1, number(2) & 2 == 2);
+    MemoryAccess { thread, at: number(0), size: number(1), writes, scalar: number(3) == 1, in_other_frame, places }
 }
 
 /// The error of a `main` that neither starts threads nor ends.

@@ -167,18 +167,23 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
             let (pair, peer) = ((number(1) as u8, number(2) as u8), number(3) as u32);
             match all[0] {
                 "thread" => {
+                    setup.detached.extend((number(2) == 1).then_some(owners.len()));
                     owners.push((process, owners.len() - before));
                     setup.threads.push((number(1) as u8, (owners.len() - before) as u64));
                 }
                 "window" => {
                     let places = all.get(5).map_or_else(Vec::new, |text| places(text));
                     let (at, size, writes) = (number(1), number(2), number(3) == 1);
-                    let access = MemoryAccess { thread: EPILOGUE, at, size, writes, scalar: false, places };
+                    let access = MemoryAccess { thread: EPILOGUE, at, size, writes, scalar: false, in_other_frame: false, places };
                     setup.window.push((access, number(4) as usize));
                 }
                 "region" => {
                     setup.regions.push((number(1) as u8, number(2), number(3)));
                     setup.relaxed.extend((number(5) & RELAXED_ORDERING != 0).then(|| (number(2), number(3))));
+                }
+                "receive" => {
+                    let to = (2..all.len().saturating_sub(1)).step_by(2).map(|at| (number(at), number(at + 1)));
+                    setup.receives.entry(number(1)).or_default().push(to.collect());
                 }
                 "pair" if ends.is_none() => {
                     setup.pairs.push(pair);

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 28] = [
+    let quick: [(&str, fn()); 29] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -87,6 +87,7 @@ pub fn trials() -> Vec<Trial> {
         ("functions_of_libc_are_seen", functions_of_libc_are_seen),
         ("fences_are_seen_and_what_stays_unseen_is_named", fences_are_seen_and_what_stays_unseen_is_named),
         ("threads_of_each_kind_are_explored", threads_of_each_kind_are_explored),
+        ("threads_end_and_wait_for_time_as_they_do", threads_end_and_wait_for_time_as_they_do),
         ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
@@ -858,7 +859,8 @@ fn records_are_read_word_by_word() {
     }
 }
 
-/// Structures that others know are seen where they are passed, listed and assigned, in the heap and in a frame, with and without optimisation.
+/// Structures that others know are seen where they are passed, listed and assigned: in the heap, in a frame and in a variable of a thread,
+/// with and without optimisation.
 fn structures_are_seen_where_no_hook_is() {
     let outcomes = |values: &[(i64, Option<i64>)]| -> BTreeSet<Vec<i64>> {
         values.iter().map(|(seen, b)| std::iter::once(*seen).chain(*b).collect()).collect()
@@ -866,14 +868,14 @@ fn structures_are_seen_where_no_hook_is() {
     let read = outcomes(&[(1, None), (1, Some(1)), (7, Some(1))]);
     let written = outcomes(&[(0, None), (0, Some(1)), (0, Some(5))]);
     for (of, expected) in [("passed(r)", &read), ("listed(1,r)", &read), ("(r=made(5),0)", &written)] {
-        for is_frame in [0, 1] {
+        for place in ["(*heap)", "frame", "variable"] {
             for level in ["-O0", "-O1"] {
                 let folder = tempfile::tempdir().unwrap();
                 let source = file(folder.path(), "frames.c", include_str!("device/frames.c"));
-                let flags = [format!("-DOF(r)={of}"), format!("-DIS_FRAME={is_frame}"), level.to_owned()];
+                let flags = [format!("-DOF(r)={of}"), format!("-DPLACE={place}"), level.to_owned()];
                 let program = compiled(folder.path(), &source, &flags.each_ref().map(String::as_str));
                 let ran = with("explore", &program, &["--json"]);
-                assert_eq!(all_values(&ran, of), *expected, "{of} {is_frame} {level}");
+                assert_eq!(all_values(&ran, of), *expected, "{of} {place} {level}");
             }
         }
     }
@@ -951,6 +953,42 @@ fn threads_of_each_kind_are_explored() {
     }
     // Compiling is most of it.
     assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+/// Returns the values of each outcome of a program of the folder `device`, and what fails.
+fn outcomes_of(name: &str, case: u32, flags: &[&str]) -> (BTreeSet<Vec<i64>>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device").join(name);
+    let source = file(folder.path(), name, &std::fs::read_to_string(path).unwrap());
+    let case = format!("-DK={case}");
+    let ran = with("explore", &compiled(folder.path(), &source, &[flags, &[&case]].concat()), &["--json"]);
+    let found = json(&ran);
+    assert!(ran.code < 2 && found["stopped"].is_null(), "{name} {case}: {}{}", ran.out, ran.err);
+    let values = |o: &Value| o.as_array().unwrap().iter().map(|v| v["value"].as_i64().unwrap()).collect();
+    let failures = found["failures"].as_array().unwrap().iter().map(|f| f["what"].to_string()).collect();
+    assert_eq!(found["stuck"].as_array().map(Vec::len), Some(0), "{name} {case}: {found}");
+    (found["outcomes"].as_array().unwrap().iter().map(values).collect(), failures)
+}
+
+fn threads_end_and_wait_for_time_as_they_do() {
+    for (name, case, flags, expected) in [
+        ("ends.c", 1, &[][..], &[&[10][..]][..]),
+        ("ends.c", 2, &[], &[&[]]),
+        ("ends.c", 3, &[], &[&[0, 0], &[0, 110], &[110, 0]]),
+        ("ends.c", 4, &[], &[&[0], &[1]]),
+        ("ends.c", 5, &[], &[&[0], &[1]]),
+        ("ends.c", 7, &[], &[&[11]]),
+        ("ends.cc", 1, &[], &[&[213]]),
+        ("ends.cc", 2, &[], &[&[26]]),
+        ("ends.cc", 3, &[], &[&[0], &[1]]),
+        ("ends.cc", 4, &["-std=c++20"], &[&[1]]),
+    ] {
+        let (outcomes, failures) = outcomes_of(name, case, flags);
+        assert_eq!(outcomes, expected.iter().map(|v| v.to_vec()).collect(), "{name} {case}");
+        assert!(failures.is_empty(), "{name} {case}: {failures:?}");
+    }
+    let (_, failures) = outcomes_of("ends.c", 6, &[]);
+    assert!(failures[..] == ["\"abort() is called\""], "{failures:?}");
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.

@@ -6,6 +6,7 @@
 
 struct record { uint64_t a, b, c; };
 static struct record *_Atomic known;
+static __thread struct record variable = { 1, 1, 1 };
 static _Atomic int is_over;
 
 static __attribute__((noinline)) uint64_t passed(struct record r) { return r.b; }
@@ -22,15 +23,11 @@ static __attribute__((noinline)) struct record made(uint64_t v) {
 }
 
 static void *owner(void *unused) {
-  struct record frame = { 1, 1, 1 }, *heap = malloc(sizeof *heap), *own = IS_FRAME ? &frame : heap;
+  struct record frame = { 1, 1, 1 }, *heap = malloc(sizeof *heap);
   *heap = frame;
-  known = own;
+  known = &PLACE;
   __asm__ volatile("" ::: "memory");
-#if IS_FRAME
-  mowgli_outcome("seen", OF(frame));
-#else
-  mowgli_outcome("seen", OF(*heap));
-#endif
+  mowgli_outcome("seen", OF(PLACE));
   __asm__ volatile("" ::: "memory");
   while (!is_over) {}
   return unused;
