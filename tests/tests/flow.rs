@@ -487,6 +487,12 @@ methods! {
         fn same = Same(x: Object, y: Object) -> Value;
         /// 0 if x is 0, and else the value of y.
         fn guarded = Guarded(x: Object, y: Object) -> Value;
+        /// The value of y at a moment when x is 5.
+        fn awaiting = Awaiting(x: Object, y: Object) -> Value;
+        /// The value of x at a moment when y is 5. It is asked for x only.
+        fn beside = Beside(x: Object, y: Object) -> Value;
+        /// The value of x, of which nothing is asked: 0 or 5.
+        fn guess = Guess(x: Object) -> Value;
     }
 }
 
@@ -502,6 +508,9 @@ impl Library for PairedWords {
             Look { x } => { aCR: reads x, ret() }
             Same { x, y } => { aCR: reads x, ret(); aCR: reads y, ret() }
             Guarded { x, y } => { if (ret().is(0)) { aCR: reads x, ret() } else { aCR: reads x, 5; aCR: reads y, ret() } }
+            Awaiting { x, y } => { aCR: reads x, 5; aCR: reads y, ret() }
+            Beside { x, y } => { aCR: reads x, ret(); aCR: reads y, 5 }
+            Guess { x } => { aCR: reads x, ret() }
         })
     }
 
@@ -527,6 +536,12 @@ impl Hints for PairedWords {
             Pairs::Same { .. } => [of(0), of(1)].concat().into_iter().sorted().dedup().collect(),
             Pairs::Guarded { .. } if of(0).contains(&Val::Int(5)) => of(1),
             Pairs::Guarded { .. } => vec![Val::Int(0)],
+            Pairs::Awaiting { .. } => {
+                let [guards, values] = [of(0), of(1)];
+                if guards.contains(&Val::Int(5)) { values } else { Vec::new() }
+            }
+            Pairs::Beside { .. } => of(0),
+            Pairs::Guess { .. } => [0, 5].map(Val::Int).to_vec(),
         }
     }
 }
@@ -553,6 +568,9 @@ fn iterations_are_explored_where_calls_read_several_words() {
         (set(x, 5), set(y, 5), guarded(x, y)),
         (set(y, 6).then(look(y)).bind(five_if_seven), set(y, 7), guarded(x, y)),
         (set(x, 0).then(set(y, 5)), set(x, 5), guarded(x, y)),
+        (set(x, 5).then(set(y, 6)), set(y, 7), awaiting(x, y).bind(move |v| spins_if(v == Val::Int(6), v))),
+        (set(y, 5), set(x, 7), beside(x, y)),
+        (set(x, 5), Prog::unit(), guess(x)),
     ] {
         let programs = [looping(effect), before.then(reads).bind(move |v| set(z, 1).then(Prog::Val(v)))];
         let of = problem(&libraries, &world, &programs, &[]);
@@ -561,6 +579,21 @@ fn iterations_are_explored_where_calls_read_several_words() {
         let is_read = |outcome: &Outcome| matches!(outcome.outputs[1], Val::Int(5 | 7));
         assert!(found.so_far().0.keys().any(is_read), "{:?}", found.so_far().0);
     }
+}
+
+/// Repeats for ever, or gives a value.
+fn spins_if(spins: bool, v: Val) -> Prog {
+    if spins { Prog::unit().repeat() } else { Prog::Val(v) }
+}
+
+/// A thread stands at its read from the beginning. Another one comes to its loop later, and then writes what the first one reads.
+#[test]
+fn iterations_are_read_by_threads_that_stand_at_their_reads() {
+    let [x, y, w] = ["x", "y", "w"].map(Loc::new);
+    let (world, libraries) = (one_node_with(2, &[x, y, w]), Libraries::over(to).with(Wait));
+    let first = wait::read(w).then(until_one(y, wait::write(x, Val::Int(5))));
+    let second = wait::read(x).bind(move |v| wait::write(y, Val::Int(1)).then(Prog::Val(v)));
+    reads_an_iteration(&problem(&libraries, &world, &[first, second], &[]), Val::Int(5));
 }
 
 /// Makes a world of two words on one node.
