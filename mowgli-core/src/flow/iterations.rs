@@ -112,9 +112,6 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// True if the search must begin again, and now explore states with iterations.
     pub(super) fn begins_to_explore_iterations(&mut self) -> bool {
-        if self.is_too_large || self.lacks_images || self.stop == Some(Stop::Time) {
-            return false;
-        }
         let begins = self.must_explore_iterations() || self.is_iteration_read();
         if begins && (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
@@ -166,7 +163,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         reader: usize,
         insertion: &mut InsertedIteration<'_, 'n>,
     ) -> bool {
-        let Some(mut path) = self.with_iteration(path, place, insertion) else { return true };
+        let mut path = self.with_iteration(path, place, insertion);
         let (thread, point, now) = (Tid::from_index(reader), last(&path, reader), path[path.len() - 1].now);
         let Frontier::Reads(call) = &point.frontier else { return true };
         let looks_aside = StdCell::new(false);
@@ -204,36 +201,36 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    /// Returns a path with the iteration at this place; `None` if its thread does not go on in the same way.
+    /// Returns a path with the iteration at this place. Nothing later depends on the iteration, so its thread goes on in the same way.
     fn with_iteration(
         &self,
         path: &StatePath<'n>,
         place: usize,
         insertion: &mut InsertedIteration<'_, 'n>,
-    ) -> Option<StatePath<'n>> {
-        let EndedIteration { thread, events: (start, end), to, .. } = *insertion.iteration;
+    ) -> StatePath<'n> {
+        let EndedIteration { thread, to, .. } = *insertion.iteration;
         let (mut with, mut before) = (path[..place].to_vec(), None);
         for step in &path[place..] {
             let known = insertion.steps.get(&Rc::as_ptr(step)).cloned();
-            let new = match (known, before.filter(|_| step.thread == thread)) {
-                (Some(known), _) => known,
-                // Paths that share a step agree up to it, so this is another step.
-                (None, None) => Rc::new(step.with(if step.thread == thread { to } else { step.point })),
-                (None, Some(before)) => {
-                    let [(ret, shape)] = step.ways.all[..] else { return None };
-                    Rc::new(step.with(self.threads.after(before, Tid::from_index(thread), ret, shape)))
-                }
-            };
+            let new = known.unwrap_or_else(|| {
+                // Paths that share a step agree up to it, so the thread is where it was after the step before.
+                let point = match before.filter(|_| step.thread == thread) {
+                    None if step.thread == thread => to,
+                    None => step.point,
+                    Some(before) => {
+                        let (ret, shape) = step.ways.all[0];
+                        self.threads.after(before, Tid::from_index(thread), ret, shape)
+                    }
+                };
+                debug_assert_eq!(point.frontier, step.point.frontier, "{thread} goes on in another way");
+                Rc::new(step.with(point))
+            });
             if step.thread == thread {
-                let [longer, run] = [new.point, step.point].map(|point| point.run().shapes.len());
-                if new.point.frontier != step.point.frontier || longer != run + end - start {
-                    return None;
-                }
                 before = Some(new.point);
             }
             insertion.steps.insert(Rc::as_ptr(step), Rc::clone(&new));
             with.push(new);
         }
-        Some(with)
+        with
     }
 }
