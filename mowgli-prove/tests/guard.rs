@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fastrand::Rng;
 use libtest_mimic::Trial;
 use mowgli_check::check::{CheckOptions, CheckQuestion, check};
-use mowgli_core::body::{Bodies, Body, Stmt, bodies};
+use mowgli_core::body::{Bodies, Body, Stmt, bodies, body};
 use mowgli_core::edit::Edits;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
@@ -59,6 +59,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial("what_was_proved_wrongly_is_not_proved", Layer::Quick, need.clone(), given_cases_of_sv),
         trial("what_was_proved_wrongly_of_locks_and_barriers_is_not", Layer::Long, need.clone(), given_cases_of_waits),
+        trial("siblings_of_what_was_proved_wrongly_are_refuted", Layer::Long, need.clone(), siblings),
         trial("no_random_case_is_proved_and_refuted", Layer::Quick, need.clone(), few),
         trial("none_of_many_random_cases_is_proved_and_refuted", Layer::Long, need, many),
     ]
@@ -612,4 +613,233 @@ fn given_cases_of_waits() {
         ..false_lemma
     };
     is_not_proved(&false_lemma);
+}
+
+/// Wrong bodies like those that were proved: `check` refutes each, and so does nobody prove it.
+fn siblings() {
+    let copy = |x: Expr| x.part("copy", [here()]);
+    let others = || all_nodes().without(here());
+    let never_in_two = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            if (w == 2) { for _n in (others()) { for _m in (all_nodes()) { loop {} } } 0 } else { w }
+        }
+    };
+    let never_behind_a_guard = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            if (w == 2) { for _n in (others()) { if (w == 2) { loop {} } } 0 } else { w }
+        }
+    };
+    let never_behind_a_read = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            if (w == 2) { for n in (others()) { Wait::read(x.part("copy", [n])); loop { Wait::read(copy(x)) } } 0 } else { w }
+        }
+    };
+    let never_for_others = bodies! { Sv:
+        Write { x, v } => {
+            if (v == 1) { Wait::write(copy(x), v) } else {
+                for _n in (others()) { loop { Wait::read(copy(x)) } }
+                Wait::write(copy(x), 1)
+            }
+        }
+    };
+    let effect_for_others = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            for _n in (others()) { loop { Wait::write(copy(x), 0); let s = Wait::read(copy(x)); if (s == 0) { break } } }
+        }
+    };
+    let effect_in_three = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            if (v == 2) {
+                loop { loop { loop { Wait::write(copy(x), 0); let s = Wait::read(copy(x)); if (s == 0) { break } } break } break }
+            }
+        }
+    };
+    let effect_before_a_break = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            loop { if (v == 2) { Wait::write(copy(x), 0); Wait::read(copy(x)); break } break }
+        }
+    };
+    let effect_behind_a_break = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            loop { let s = Wait::read(copy(x)); if (s == 0) { break } Wait::write(copy(x), 0) }
+        }
+    };
+    let effect_of_an_end = bodies! { Sv:
+        Read { x } => {
+            let w = loop { let w = Wait::read(copy(x)); if (w == 2) { Wait::write(copy(x), 1) } break w };
+            w
+        }
+    };
+    let effect_of_the_first_of_two = bodies! { Sv:
+        Write { x, v } => {
+            Wait::write(copy(x), v);
+            loop { Wait::write(copy(x), 0); let s = Wait::read(copy(x)); if (s == 0) { break } }
+            loop { let s = Wait::read(copy(x)); if (s == 0) { break } }
+        }
+    };
+    let two_reads_through_a_third = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            let s = Wait::read(copy(x));
+            for _n in (others()) {
+                let r = Wait::read(copy(x));
+                if (r.is_not(w)) { loop {} }
+                if (r.is_not(s)) { loop {} }
+            }
+            if (w == s) { w } else { 0 }
+        }
+    };
+    let two_reads_through_two = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            let s = Wait::read(copy(x));
+            for _n in (others()) {
+                let r = Wait::read(copy(x));
+                let q = Wait::read(copy(x));
+                if (r.is_not(w)) { loop {} }
+                if (q.is_not(r)) { loop {} }
+                if (q.is_not(s)) { loop {} }
+            }
+            if (w == s) { w } else { 0 }
+        }
+    };
+    let a_constant_through_a_round = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            for _n in (others()) {
+                let r = Wait::read(copy(x));
+                if ((r + 1) .is_not(w)) { loop {} }
+                if (r.is_not(1)) { loop {} }
+            }
+            if (w == 2) { 2 } else { 0 }
+        }
+    };
+    let a_larger_one_elsewhere = bodies! { Sv:
+        Read { x } => {
+            let w = Wait::read(copy(x));
+            let s = Wait::read(copy(x));
+            for _n in (others()) { loop { let r = Wait::read(copy(x)); if (r.above(w) & r.is(s)) { break } } }
+            if (w == s) { 0 } else { w }
+        }
+    };
+    let overwritten_after_sending = bodies! { Sv:
+        Bcast { x, d, ns } => {
+            for n in (ns) { Wait::put(x.part("copy", [n]), copy(x), d) }
+            Wait::write(copy(x), 0)
+        }
+    };
+    let d = Expr::from(mowgli_core::ids::Loc(SV)).wid("d0");
+    let bot = |n: Expr| Expr::from(mowgli_core::ids::Loc(SV)).part("bot", [n]);
+    let no_wait_where_nothing_is_fenced = bodies! { Sv:
+        GF { ns } => {
+            for n in (ns) { Wait::get(bot(here()), bot(n), d) }
+            for _n in (others()) { Wait::wait(d) }
+        }
+    };
+    let of_sv: Vec<(&str, Bodies)> = vec![
+        ("a round of rounds that never end", never_in_two),
+        ("a guarded round that never ends", never_behind_a_guard),
+        ("a round that reads for ever", never_behind_a_read),
+        ("a value that is written on one node only", never_for_others),
+        ("an effect of a loop for the others", effect_for_others),
+        ("an effect of a loop in a loop in a loop", effect_in_three),
+        ("an effect of the last round", effect_before_a_break),
+        ("an effect of each other round", effect_behind_a_break),
+        ("an effect before the end of the only round", effect_of_an_end),
+        ("an effect of the first of two loops", effect_of_the_first_of_two),
+        ("two reads that agree elsewhere", two_reads_through_a_third),
+        ("two reads that agree elsewhere, by two", two_reads_through_two),
+        ("a read of two elsewhere", a_constant_through_a_round),
+        ("a growing read elsewhere", a_larger_one_elsewhere),
+        ("a copy is overwritten after it was sent", overwritten_after_sending),
+        ("a fence waits if there are others", no_wait_where_nothing_is_fenced),
+    ];
+    let mut cases: Vec<Case> = of_sv
+        .into_iter()
+        .map(|(words, bodies)| published("sv").with(SvOverWait.with(words, &bodies), words))
+        .collect();
+    let flag = |x: Expr, t: Expr| x.part("count", [t]);
+    let count = move |x: Expr, until: Body| {
+        body! {
+            Sv::gf(mowgli_core::expr::nodes(members(x)));
+            let v = Sv::read(flag(x, me()));
+            Sv::write(flag(x, me()), v + 1);
+            Sv::bcast(flag(x, me()), Val::NoWid, mowgli_core::expr::nodes(members(x)).without(here()));
+            until;
+        }
+    };
+    let seen = move |x: Expr, enough: fn(Expr, Expr) -> Expr| {
+        body! {
+            let v = Sv::read(flag(x, me()));
+            for t in (members(x)) { loop { let seen = Sv::read(flag(x, t)); if (enough(seen, v)) { break } } }
+        }
+    };
+    for (words, body) in [
+        ("the first round does not wait", 0),
+        ("a thread waits for those that are not late", 1),
+        ("the count is written again", 2),
+        ("nobody waits where there are no others", 3),
+    ] {
+        let bodies = bodies! { Barrier:
+            BAR { x } by members(x) => {
+                count(x, match body {
+                    0 => body! {
+                        let v = Sv::read(flag(x, me()));
+                        if (v == 1) { for _n in (others()) { for _m in (others()) { loop {} } } } else { seen(x, |seen, v| (seen + 1) .above(v)) }
+                    },
+                    1 => seen(x, |seen, v| (seen + 1).above(v) | seen.is(0)),
+                    2 => body! {
+                        loop { loop { Sv::write(flag(x, me()), 7); let s = Sv::read(flag(x, me())); if (s == 7) { break } } break }
+                    },
+                    _ => body! { for _n in (others()) { loop { let s = Sv::read(flag(x, me())); if (s == 7) { break } } } },
+                })
+            }
+        };
+        cases.push(published("bal").with(BalOverSv(Bal::Plain).with(words, &bodies), words));
+    }
+    let (ticket, passed) = (|x: Expr, t: Expr| x.part("ticket", [t]), |x: Expr, t: Expr| x.part("passed", [t]));
+    let acquired = move |x: Expr, kind: u8| {
+        body! {
+            Wait::rfaa(ticket(x, me()), x.part("dispenser", []), 1, x.wid("d"));
+            Wait::wait(x.wid("d"));
+            let v = Wait::read(ticket(x, me()));
+            match kind {
+                0 => body! {
+                    if (v == 1) { for _n in (others()) { for _m in (all_nodes()) { loop {} } } } else {
+                        loop { for t in (mowgli_core::expr::all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } } }
+                    }
+                },
+                1 => body! {
+                    loop { for t in (mowgli_core::expr::all_threads()) {
+                        let p = Sv::read(passed(x, t));
+                        if (p == v) { break }
+                        if (v == 1) { break }
+                    } }
+                },
+                _ => body! {
+                    loop { for t in (mowgli_core::expr::all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } } }
+                    loop { loop { Wait::write(ticket(x, me()), 5); let s = Wait::read(ticket(x, me())); if (s == 5) { break } } break }
+                },
+            }
+        }
+    };
+    for (words, kind) in [("ticket 1 enters at once", 0), ("ticket 1 waits once", 1), ("a ticket is written over", 2)] {
+        let bodies = bodies! { Lock: Acq { x } => { acquired(x, kind) } };
+        cases.push(published("wlock").with(WlockOverSv.with(words, &bodies), words));
+    }
+    for case in &cases {
+        let is_proved = case.proof().is_proved();
+        println!("{}: proved {is_proved}, refuted {}", case.words, case.is_refuted(true));
+    }
+    for case in &cases {
+        is_not_proved(case);
+        assert!(case.is_refuted(true), "{} is not refuted", case.words);
+    }
 }
