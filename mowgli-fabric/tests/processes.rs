@@ -127,6 +127,11 @@ pub fn trials() -> Vec<Trial> {
             done(what_listens_at_an_old_address_is_not_taken_for_the_company),
         ),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
+        Trial::test("another_token_is_named_on_both_sides", done(another_token_is_named_on_both_sides)),
+        Trial::test(
+            "another_number_of_processes_is_an_error_on_both_sides",
+            done(another_number_of_processes_is_an_error_on_both_sides),
+        ),
     ];
     for provider in [Provider::Tcp, Provider::Unordered, Provider::Shm, Provider::Memory] {
         let missing = match provider {
@@ -883,32 +888,75 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
     (printed, answer)
 }
 
-/// The greeting of node 2 of two.
-const GREETING: &str = concat!("mowgli 1 2 TOKEN ", env!("CARGO_PKG_VERSION"), "\n");
+/// Returns the greeting of node 2 of two. The first process says its own version, with the fingerprint of its code, if another one is
+/// built otherwise.
+fn greeting() -> String {
+    let (printed, _) = spoken("mowgli 1 2 TOKEN 9.8.7\n", "10");
+    let (_, version) = printed.split_once("and node 1 with version ").expect("it is another version");
+    format!("mowgli 1 2 TOKEN {}\n", version.split(';').next().unwrap())
+}
 
+/// The code is another one if any part of the version is, also behind the number.
 fn another_version_is_an_error_on_both_sides() {
-    let own = env!("CARGO_PKG_VERSION");
-    for (greeting, version) in [("mowgli 1 2 TOKEN 9.8.7", "version 9.8.7"), ("mowgli 1 2 TOKEN", "an earlier version")]
-    {
-        let (printed, answer) = spoken(&format!("{greeting}\n=[]\n"), "10");
+    let own = greeting();
+    let own = own.trim().rsplit(' ').next().unwrap();
+    let other_code = format!("{}+0123456789abcdef", env!("CARGO_PKG_VERSION"));
+    assert!(own.starts_with(concat!(env!("CARGO_PKG_VERSION"), "+")) && own.len() == other_code.len(), "{own}");
+    for (version, named) in [
+        (" 9.8.7", "version 9.8.7"),
+        (concat!(" ", env!("CARGO_PKG_VERSION")), concat!("version ", env!("CARGO_PKG_VERSION"), " of")),
+        (&format!(" {other_code}"), &format!("version {other_code}")),
+        ("", "an earlier version"),
+    ] {
+        let (printed, answer) = spoken(&format!("mowgli 1 2 TOKEN{version}\n=[]\n"), "10");
         for text in [&printed, &answer] {
-            let reported = format!("node 2 is built with {version} of mowgli-fabric, and node 1 with version {own}");
-            assert!(text.contains(&reported), "{text}");
+            assert!(text.contains(&format!("node 2 is built with {named}")), "{text}");
+            assert!(text.contains(&format!("and node 1 with version {own}")), "{text}");
+        }
+    }
+}
+
+/// A process that has another token is told so at once. The first one goes on, because a stranger must not end it, and says so in the end.
+fn another_token_is_named_on_both_sides() {
+    let (printed, answer) = spoken(&greeting().replace("TOKEN", "guessed"), "1");
+    assert!(printed.contains("node 2 did not come within 1 s; "), "{printed}");
+    for text in [printed, answer] {
+        assert!(text.contains("what says that it is node 2 has another token than node 1"), "{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (mut first, at, token) = first_of_two(folder.path(), "20");
+    let begin = Instant::now();
+    let second = |token: &str| {
+        let mut second = role_of_two("1", std::path::Path::new(&at), "20");
+        second.env("MOWGLI_TOKEN", token).output().unwrap()
+    };
+    let wrong = second("guessed");
+    let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(!wrong.status.success() && text.contains("another token than node 1; set MOWGLI_TOKEN"), "{text}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(second(&token).status.success() && first.wait().unwrap().success());
+}
+
+fn another_number_of_processes_is_an_error_on_both_sides() {
+    for (said, named) in [("1 3", "node 2 of 3 processes"), ("7 2", "node 8 of 2 processes")] {
+        let (printed, answer) = spoken(&greeting().replace("1 2", said), "10");
+        for text in [printed, answer] {
+            assert!(text.contains(&format!("{named} has come, and node 1 is one of 2")), "{text}");
         }
     }
 }
 
 fn a_connection_that_is_cut_is_reported() {
-    let (cut, answer) = spoken(&format!("{GREETING}=[\"half of"), "10");
+    let (cut, answer) = spoken(&format!("{}=[\"half of", greeting()), "10");
     assert!(cut.contains("node 2 has gone in the middle of a message"), "{cut}");
     assert!(answer.starts_with("mowgli ["), "{answer}");
-    let (strange, _) = spoken(&format!("{GREETING}what\n"), "10");
+    let (strange, _) = spoken(&format!("{}what\n", greeting()), "10");
     assert!(strange.contains("node 2 said what makes no sense"), "{strange}");
 }
 
 /// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
-    for stranger in ["GET / HTTP/1.1\n", "mowgli 1 3 TOKEN\n", "mowgli 7 2 TOKEN\n", "mowgli 1 2 guessed\n", "mowgli"] {
+    for stranger in ["GET / HTTP/1.1\n", "mowgli 1 x TOKEN\n", "mowgli 1 2\n", "mowgli"] {
         let (reported, answer) = spoken(stranger, "1");
         assert!(reported.contains("node 2 did not come within 1 s"), "{stranger}: {reported}");
         assert_eq!(answer, "", "{stranger}");

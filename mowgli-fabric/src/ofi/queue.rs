@@ -234,3 +234,106 @@ fn failed(nodes: &[usize], why: Error) -> Fault {
     let place = if names.is_empty() { "another node".to_owned() } else { names.join(" or ") };
     Fault::Gone(format!("an operation at {place} failed: {}", why.text()))
 }
+
+#[cfg(all(test, libfabric))]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::ofi::provider::Provider;
+    use crate::ofi::raw::{Between, Peer};
+
+    const PROVIDERS: [Provider; 3] = [Provider::Tcp, Provider::Unordered, Provider::Shm];
+
+    /// The value of each word at first.
+    const FIRST: u64 = 7;
+
+    fn node(provider: Provider) -> Arc<NodeMemory> {
+        Arc::new(NodeMemory::open(&provider.opening("127.0.0.1").unwrap(), vec![FIRST; 16]).unwrap())
+    }
+
+    /// Another node of this process, which knows the address of `owner`, and what it begins.
+    struct Member {
+        own: Arc<NodeMemory>,
+        queue: OpQueue,
+        address: u64,
+    }
+
+    impl Member {
+        fn new(provider: Provider, owner: &NodeMemory) -> Self {
+            let own = node(provider);
+            own.words()[0].store(8, Ordering::SeqCst);
+            let queue = OpQueue::open(&own, 2, 2, true, Duration::from_secs(1)).unwrap();
+            let address = own.know(&owner.name().unwrap()).unwrap();
+            Self { own, queue, address }
+        }
+
+        /// Begins an operation at the first word of the owner, which is node 2, as soon as there is a connection.
+        fn begin(
+            &mut self,
+            owner: &NodeMemory,
+            (key, base): (u64, u64),
+            kind: OpKind,
+            how: fn(&mut End, Between) -> Result<(), Error>,
+        ) -> Result<(), Fault> {
+            let peer = Peer { address: self.address, key, base };
+            let begun = PostedOp { kind, ..PostedOp::put(1) };
+            let begin = Instant::now();
+            while !self.queue.begin(begun, |end, slot| how(end, Between { slot, own: 0, peer, far: 0, words: 1 }))? {
+                self.queue.take()?;
+                owner.progress();
+                assert!(begin.elapsed() < Duration::from_secs(20), "it could not be begun");
+            }
+            Ok(())
+        }
+
+        /// Takes completions until `is_over`, or a second has passed.
+        fn go_on(&mut self, owner: &NodeMemory, is_over: impl Fn(&OpQueue) -> bool) -> Result<(), Fault> {
+            let begin = Instant::now();
+            while !is_over(&self.queue) && begin.elapsed() < Duration::from_secs(1) {
+                self.queue.take()?;
+                owner.progress();
+            }
+            Ok(())
+        }
+    }
+
+    /// A put without a completion fails while nothing else is under way. Over `shm` the provider reports no failure of a put.
+    #[test]
+    fn failures_of_puts_are_read_while_a_queue_is_idle() {
+        for provider in [Provider::Tcp, Provider::Unordered] {
+            let owner = node(provider);
+            let mut member = Member::new(provider, &owner);
+            let (key, base) = owner.memory();
+            member.begin(&owner, (key ^ 1, base), OpKind::Put, End::put).unwrap();
+            let failed = member.go_on(&owner, |_| false);
+            assert!(matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")), "{provider:?}: {failed:?}");
+        }
+    }
+
+    /// Who knows the address of a node and not the key of its memory reaches no word, and harms nobody who knows it.
+    #[test]
+    fn strangers_reach_no_word() {
+        for provider in PROVIDERS {
+            let owner = node(provider);
+            let (key, base) = owner.memory();
+            let mut member = Member::new(provider, &owner);
+            for (key, base) in [(0, 0), (1, 0), (2, base), (3, base), (key ^ 1, base), (key & !(1 << 63), base)] {
+                for (kind, how) in [(OpKind::LargePut, End::put_large as fn(&mut End, Between) -> _), (OpKind::Get, End::get)] {
+                    let mut stranger = Member::new(provider, &owner);
+                    let begun = stranger.begin(&owner, (key, base), kind, how);
+                    let failed = begun.and_then(|()| stranger.go_on(&owner, OpQueue::is_idle));
+                    // Over shared memory nobody learns it.
+                    assert!(failed.is_err() || provider == Provider::Shm, "{provider:?}: {kind:?} with key {key}");
+                    let words = |node: &NodeMemory| node.words()[0].load(Ordering::SeqCst);
+                    assert_eq!([words(&owner), words(&stranger.own)], [FIRST, 8], "{provider:?}: {kind:?} with key {key}");
+                }
+            }
+            member.begin(&owner, (key, base), OpKind::LargePut, End::put_large).unwrap();
+            member.begin(&owner, (key, base), OpKind::Get, End::get).unwrap();
+            member.go_on(&owner, OpQueue::is_idle).unwrap();
+            assert_eq!(owner.words()[0].load(Ordering::SeqCst), 8, "{provider:?}");
+        }
+    }
+}
