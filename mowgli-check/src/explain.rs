@@ -53,6 +53,8 @@ pub struct Finding {
 pub struct Explained {
     /// The finding.
     pub finding: Finding,
+    /// The values that its test shows of its execution.
+    pub shown: Vec<Val>,
     /// The relations that the judge derived from its execution.
     pub judged: Option<Judged>,
     /// The program.
@@ -131,7 +133,6 @@ pub fn of_test(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<Vec<Decided>, InputError> {
-    test.has_no_servers("explain")?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;
@@ -160,8 +161,8 @@ fn execution_with(
     limits: Limits<'_>,
 ) -> Result<Option<Execution>, Undecided> {
     let mut found = None;
-    let explored = with_problem(libraries, test, chain, limits, |problem| {
-        problem.explore(&mut |solver| {
+    let (explored, over) = with_problem(libraries, test, chain, limits, |problem| {
+        let explored = problem.explore(&mut |solver| {
             let outcome = test.values(&problem.outcome_of(solver));
             if !assertion.condition.holds(&outcome) {
                 return Flow::Continue;
@@ -169,9 +170,12 @@ fn execution_with(
             assert!(solver.complete(), "a class has a completion");
             found = solver.execution();
             Flow::Stop
-        })
+        });
+        (explored, stuck::over(test, problem))
     });
-    match (found, explored.stop) {
+    let (over, stop) = over.into_parts();
+    let found = found.or_else(|| over.into_iter().find(|(_, shown)| assertion.condition.holds(shown)).map(|(e, _)| e));
+    match (found, explored.stop.or(stop)) {
         (None, Some(stop)) => {
             Err(Undecided::new(format!("{}: whether ({}) is possible", test.name, assertion.text), stop))
         }
@@ -238,14 +242,26 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(wrong(format!("the finding's program has no assertion {}", finding.assertion + 1)).into());
     };
-    let runs = |e: &Execution| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
-    if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
-        return Err(wrong("the execution is not one of the finding's program").into());
-    }
+    let shown = |e: &Execution| {
+        with_problem(&libraries, &test, &chain, limits, |problem| match problem.has_run(e) {
+            true => Some(outcome(&libraries, &test, &finding, e)),
+            false => {
+                stuck::over(&test, problem).so_far().0.iter().find(|(o, _)| o == e).map(|(_, shown)| shown.clone())
+            }
+        })
+    };
+    let shown = finding
+        .execution
+        .as_ref()
+        .map(|e| shown(e).ok_or_else(|| wrong("the execution is not one of the finding's program")));
+    let shown = shown.transpose()?;
     if finding.execution.is_none() && execution_with(&libraries, &test, assertion, &chain, limits)?.is_some() {
         return Err(wrong(format!("the finding says that {} is impossible, and it is not", assertion.text)).into());
     }
-    let judged = finding.execution.as_ref().map(|e| check(&libraries, &test, &finding, e)).transpose()?;
+    if shown.as_ref().is_some_and(|shown| !assertion.condition.holds(shown)) {
+        return Err(wrong(format!("the execution is not one with {}", assertion.text)).into());
+    }
+    let judged = finding.execution.as_ref().map(|e| check(&libraries, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&test.values(o));
     let refutations = with_problem(&libraries, &test, &[], limits, |problem| {
         let mut possible = false;
@@ -256,11 +272,17 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
         match explored.stop {
             _ if possible => Ok(None),
             Some(stop) => Err(Undecided::new(format!("{}: whether the specifications allow it", finding.title), stop)),
-            None => Ok(Some(problem.refutations(&wanted, SHOWN))),
+            None => match stuck::over(&test, problem).into_parts() {
+                (over, _) if over.iter().any(|(_, shown)| assertion.condition.holds(shown)) => Ok(None),
+                (_, Some(stop)) => {
+                    Err(Undecided::new(format!("{}: whether the specifications allow it", finding.title), stop))
+                }
+                (_, None) => Ok(Some(problem.refutations(&wanted, SHOWN))),
+            },
         }
     })?;
     let vacuous = finding.execution.is_none() && is_vacuous(catalogue, &test, &finding.implemented, limits)?;
-    Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
+    Ok(Explained { libraries, finding, shown: shown.unwrap_or_default(), judged, test, refutations, vacuous })
 }
 
 /// Makes the error for a finding that its program does not have.
@@ -268,20 +290,20 @@ fn wrong(message: impl Into<String>) -> InputError {
     InputError::new(Code::Finding, message)
 }
 
-/// Judges the execution of a finding.
-fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Result<Judged, InputError> {
+/// Returns the libraries below those that a finding replaces.
+fn below(libraries: &Libraries, finding: &Finding) -> Libraries {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
-    let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
-    let judged = judge(&libraries, execution).map_err(|e| wrong(format!("the judge rejects this execution: {e}")))?;
-    if test.assertions[finding.assertion].condition.holds(&outcome(&libraries, test, execution)) {
-        Ok(judged)
-    } else {
-        Err(wrong(format!("the execution is not one with {}", test.assertions[finding.assertion].text)))
-    }
+    replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)))
+}
+
+/// Judges the execution of a finding.
+fn check(libraries: &Libraries, finding: &Finding, execution: &Execution) -> Result<Judged, InputError> {
+    judge(&below(libraries, finding), execution).map_err(|e| wrong(format!("the judge rejects this execution: {e}")))
 }
 
 /// Returns the values that a test shows of an execution.
-fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val> {
+fn outcome(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Vec<Val> {
+    let libraries = &below(libraries, finding);
     let finals = test.observed.iter().map(|&cell| {
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
         show::last_write(libraries, execution, cell).unwrap_or_else(initial)
@@ -333,9 +355,8 @@ impl Explained {
         let Finding { title, litmus, implemented, assertion, .. } = &self.finding;
         let mut out = format!("{title}\n\n{}", marked(litmus, implemented, *assertion));
         if let Some(scene) = self.scene(&self.names()) {
-            let values = outcome(&self.libraries, &self.test, scene.execution);
             let shown = self.test.shown.iter().map(|(name, _)| name.clone());
-            let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
+            let outcome: Vec<(String, String)> = shown.zip(self.shown.iter().map(Val::to_string)).collect();
             out.push_str(&witness(&outcome, implemented, &scene));
             if let Model::RdmaTso(_) = self.test.model {
                 out.extend(show::weak_cycle(&scene));
@@ -348,6 +369,11 @@ impl Explained {
             _ if self.vacuous && implemented.is_empty() => {}
             None if implemented.is_empty() => {}
             None => out.push_str("\nThe specifications allow it.\n"),
+            Some(found) if !self.test.servers.is_empty() && found.so_far().0.is_empty() => {
+                out.push_str(
+                    "\nThe specifications forbid it. Executions in which servers wait have no reasons here.\n",
+                );
+            }
             Some(refutations) => {
                 out.push_str(&self.words().refutations(refutations));
             }
@@ -383,7 +409,7 @@ pub fn standstills(
     let (all, stop) = with_problem(&libraries, test, &chain, limits, |p| stuck::executions(test, p)).into_parts();
     let names = Names::of(test);
     let (mut text, mut first) = (String::new(), None);
-    for (kind, stuck) in all {
+    for (kind, stuck) in all.into_iter().filter(|(kind, _)| !kind.is_over(test)) {
         let whys = stuck::whys(&libraries, &stuck);
         let replaced = chain.iter().map(|i| i.target());
         let libraries = replaced.fold(libraries.clone(), |all, name| all.without(name));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::error::{Code, InputError};
 use crate::litmus::parse::columns;
 use crate::litmus::print::{table, written};
-use crate::litmus::run::{libraries, stuck_kinds};
-use crate::litmus::test::{Model, Quantifier, Statement, Test, TestThread};
+use crate::litmus::run::{Answer, TestVerdict, solve};
+use crate::litmus::test::{Assertion, Claim, Model, Quantifier, Statement, Test, TestThread};
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
 use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable as _, Repairs};
@@ -99,7 +99,7 @@ pub struct TestRepair {
 }
 
 /// The result of a search for repairs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct TestRepairs {
     /// The test.
     pub name: String,
@@ -130,6 +130,9 @@ pub struct TestRepairs {
     /// Whether executions are stuck with everything inserted everywhere, so that the repairs are about outcomes alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stays_stuck: bool,
+    /// The reason why no insertion helps, if that is known without a search: insertions only take executions away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<String>,
 }
 
 /// A request for repairs.
@@ -159,25 +162,19 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
             format!("{}: nothing can be inserted into tests of {}", test.name, test.model),
         ));
     }
-    test.has_no_servers("repair")?;
-    let says = |q: &Quantifier| test.assertions.iter().any(|a| a.quantifier == *q);
-    let wants_end = || says_ends(test) || !test.speaks_of_stuck() && is_stuck(test, ask.limits);
-    if !says(&Quantifier::Forbidden) && !says(&Quantifier::Forall) && !wants_end() {
-        let message = "say what must not happen, as `forbidden (a=1)` or `ends`, and what is to stay possible, as `allowed (a=0)`";
-        return Err(InputError::new(
-            Code::Unsupported,
-            format!("{}: there is nothing to repair towards: {message}", test.name),
-        ));
-    }
-    if says(&Quantifier::Vacuous) {
-        return Err(InputError::new(
-            Code::Unsupported,
-            format!("{}: no execution of it is to end, so nothing is to be repaired", test.name),
-        ));
-    }
     let prices = ask.costs.of(&remedies)?;
     if ask.weaken {
+        let is_goal = |a: &Assertion| matches!(a.quantifier, Quantifier::Forbidden | Quantifier::Forall);
+        if !test.assertions.iter().any(is_goal) && !says_ends(test) {
+            let message = "there is nothing that is to hold without what is left out";
+            let error = InputError::new(Code::Unsupported, format!("{}: {message}", test.name));
+            return Err(error.help("say what must not happen, as `forbidden (a=1)` or `ends`"));
+        }
         return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask);
+    }
+    let solved = solve(test, &[], ask.limits);
+    if let Some(found) = TestRepairs::without_search(test, &solved) {
+        return Ok(found);
     }
     let insertions = |is_everywhere| EditableTest::insertions(test, &remedies, &prices, is_everywhere);
     let mut found = answer(&insertions(false), text, ask)?;
@@ -189,11 +186,6 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
         found.add(&EditableTest::others(test, &remedies, &prices), text, ask)?;
     }
     Ok(found)
-}
-
-/// True if executions of a test are known to be stuck.
-fn is_stuck(test: &Test, limits: Limits<'_>) -> bool {
-    !stuck_kinds(&libraries(test.model), test, limits).so_far().0.is_empty()
 }
 
 /// Finds the minimal sets of edits of a program.
@@ -250,6 +242,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         asked: found.asked,
         weaken: ask.weaken,
         stays_stuck,
+        beyond: None,
     })
 }
 
@@ -304,6 +297,29 @@ impl TestRepair {
 }
 
 impl TestRepairs {
+    /// Returns the answer about a test that holds, or that no insertion can make hold.
+    fn without_search(test: &Test, solved: &Answer) -> Option<Self> {
+        let claims = test
+            .liveness
+            .iter()
+            .zip(&solved.liveness)
+            .map(|(l, holds)| (*holds, matches!(l.claim, Claim::Ends), &l.text));
+        let needs = |a: &Assertion| matches!(a.quantifier, Quantifier::Allowed | Quantifier::Vacuous);
+        let texts = test.assertions.iter().zip(&solved.holds).filter(|(a, _)| needs(a));
+        let missing = texts.filter(|(_, holds)| **holds == Some(false)).map(|(a, _)| a.to_string());
+        let missing = missing
+            .chain(claims.filter(|(holds, ends, _)| *holds == Some(false) && !ends).map(|(.., text)| text.clone()));
+        let (is_done, beyond) = match solved.verdict(test) {
+            TestVerdict::Holds | TestVerdict::Unasserted => (Some(true), None),
+            TestVerdict::Vacuous => (None, Some("vacuous: no execution ends".to_owned())),
+            TestVerdict::Fails => (Some(false), Some(format!("no repair: {} is false", { missing }.next()?))),
+            TestVerdict::Stuck | TestVerdict::Undecided => return None,
+        };
+        let beyond = beyond.map(|why| why + ", and insertions only take executions away");
+        let (name, model) = (test.name.clone(), test.model.to_string());
+        Some(Self { name, model, is_done, beyond, asked: 1, ..Self::default() })
+    }
+
     /// Adds the edits of a program that are repairs alone. Those with which no execution is stuck replace others.
     fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
         let mut question = RepairQuestion::new(program, ask.limits);
@@ -341,6 +357,8 @@ impl TestRepairs {
         match self.is_done {
             Some(true) => 0,
             _ if self.undecided.is_some() => 3,
+            // No execution ends.
+            None if self.beyond.is_some() => 3,
             Some(false) | None => 1,
         }
     }
@@ -357,6 +375,7 @@ impl TestRepairs {
 
     fn head(&self) -> String {
         match (self.is_done, &self.repairs[..]) {
+            _ if self.beyond.is_some() => self.beyond.clone().unwrap_or_default(),
             (Some(true), _) if self.weaken => "nothing can be left out or be weaker".to_owned(),
             (Some(true), _) => "nothing has to be inserted".to_owned(),
             (None, _) => "undecided".to_owned(),
@@ -412,7 +431,7 @@ impl TestRepairs {
             };
             format!("  these would {harm}: {}{others}", sets[0].join("; "))
         }));
-        if self.repairs.is_empty() && self.is_done == Some(false) {
+        if self.repairs.is_empty() && self.is_done == Some(false) && self.beyond.is_none() {
             lines.push(format!("  searched: {}", self.searched));
         }
         lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));

@@ -17,7 +17,8 @@ use serde::Serialize;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::litmus::run::{TestVerdict, solve_in};
+use crate::litmus::machine::answered;
+use crate::litmus::run::TestVerdict;
 use crate::litmus::test::{Model, Statement, Test};
 
 /// The fabric that a test runs over.
@@ -216,7 +217,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<O
 
 /// Compares the outcomes of runs with those of the model.
 fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeCounts) -> Ran {
-    let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
+    let answer = answered(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
     let verdict = answer.verdict(test);
     let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
     let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));
@@ -250,15 +251,16 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeC
 }
 
 impl Ran {
-    /// Returns the exit code: 1 if a run had a forbidden outcome, 3 if a limit left that open, 0 otherwise.
+    /// Returns the exit code: 1 if a run had an outcome that the model forbids, and else that of `litmus`, or 3 after a limit.
     #[must_use]
     pub fn code(&self) -> u8 {
         let seen = || self.outcomes.iter().filter(|row| row.seen > 0);
         match () {
             () if seen().any(|row| row.allowed == Some(false)) => 1,
             () if self.endless > 0 && self.may_hang == Some(false) => 1,
+            () if self.verdict == TestVerdict::Fails => 1,
             () if self.undecided.is_some() || self.late > 0 => 3,
-            () => 0,
+            () => self.verdict.code(),
         }
     }
 

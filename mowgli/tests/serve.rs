@@ -174,7 +174,7 @@ fn the_least_to_insert_is_found_where_that_is_asked() {
     let repair = |test: &str| answer(&served, &json!({ "test": test, "repair": true }));
     let found = repair(&TEST.replace("allowed", "forbidden"));
     assert!(found.contains("\"ways\":[{\"cost\":5") && found.contains("poll(2)"), "{found}");
-    assert!(repair(TEST).contains("there is nothing to repair towards"));
+    assert!(repair(TEST).contains("nothing has to be inserted"));
     assert!(solve(&served, TEST).contains("\"repair\":null"));
 }
 

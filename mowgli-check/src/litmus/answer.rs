@@ -179,6 +179,12 @@ impl Answer {
         }
     }
 
+    /// Returns a line for each way in which the test is outside of what a specification covers.
+    #[must_use]
+    pub fn outside_text(&self) -> String {
+        self.outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect()
+    }
+
     /// Returns the text of each assertion that is false.
     pub fn false_assertions<'t>(&'t self, test: &'t Test) -> impl Iterator<Item = String> + 't {
         let is_false = |holds: &Option<bool>| *holds == Some(false);

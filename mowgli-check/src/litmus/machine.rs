@@ -5,21 +5,28 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use itertools::Itertools as _;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::problem::Limits;
 use mowgli_core::value::Val;
 use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
-use super::run::{act_in_words, has_machine};
+use super::run::{act_in_words, has_machine, solve_in};
 use super::stuck::{self, StuckKinds};
 use super::test::Test;
+use crate::catalogue::Catalogue;
 use crate::error::InputError;
-use crate::interrupt::{Failure, Undecided};
+use crate::interrupt::{Deadline, Failure, Undecided};
 
 /// The most random runs that look for what a search left open.
 pub const RUNS: u64 = 200;
+
+/// The most seconds of these runs: a run of a loop that counts has no end.
+const SECONDS: u64 = 2;
 
 /// A visitor of random runs that end: it gets the seed, the values that the test shows, and the choices. It returns whether
 /// it wants more runs.
@@ -86,13 +93,23 @@ pub fn witness_runs(
 #[must_use]
 pub fn with_witness_runs(test: &Test, answer: Answer, expired: &dyn Fn() -> bool) -> Answer {
     let open = answer.holds.iter().map(Option::is_none).collect_vec();
-    if answer.explored.stop.is_none() || !open.contains(&true) {
+    // A browser has no clock; its page makes runs of its own.
+    if answer.explored.stop.is_none() || !open.contains(&true) || cfg!(target_arch = "wasm32") {
         return answer;
     }
-    match witness_runs(test, &open, 0..RUNS, expired) {
+    let deadline = Deadline::after(Some(SECONDS));
+    let is_over = || deadline.expired() || expired();
+    match witness_runs(test, &open, 0..RUNS, &is_over) {
         Ok((runs, outcomes)) => answer.with_runs(test, runs, outcomes),
         Err(_) => answer,
     }
+}
+
+/// Solves a test as [`solve_in`] does. If a limit other than time stops the search, random runs may still decide assertions.
+#[must_use]
+pub fn answered(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    let answer = solve_in(catalogue, test, chain, limits);
+    if chain.is_empty() { with_witness_runs(test, answer, limits.expired) } else { answer }
 }
 
 /// A step in words.
@@ -194,8 +211,6 @@ fn end_in_words(test: &Test, end: &WalkEnd) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mowgli_core::problem::Limits;
-
     use super::*;
     use crate::litmus::parse::parse;
     use crate::litmus::run::{solve, walk};

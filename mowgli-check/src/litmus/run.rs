@@ -84,7 +84,7 @@ pub fn idle<'a>(test: &Test, chain: &[Arc<dyn Implementation>], names: &'a [Stri
     chain.iter().zip(names).filter_map(|pair| is_idle(&pair).then_some(pair.1.as_str())).collect()
 }
 
-/// True if some execution of a test ends.
+/// True if some execution of a test ends, or is over although servers wait.
 ///
 /// # Errors
 /// The limit that stopped the search before it found one.
@@ -96,10 +96,12 @@ pub fn ends(
 ) -> Result<bool, Stop> {
     let mut found = false;
     let explored = with_problem(libraries, test, chain, limits, |problem| {
-        problem.explore(&mut |_| {
+        let explored = problem.explore(&mut |_| {
             found = true;
             Flow::Stop
-        })
+        });
+        found = found || !stuck::over(test, problem).so_far().0.is_empty();
+        explored
     });
     if found { Ok(true) } else { explored.stop.map_or(Ok(false), Err) }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
+use mowgli_core::execution::Execution;
 use mowgli_core::flow::{Idle, WaitsAt};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
@@ -52,7 +53,8 @@ impl StuckKind {
     }
 
     /// True if only servers wait.
-    pub(super) fn is_over(&self, test: &Test) -> bool {
+    #[must_use]
+    pub fn is_over(&self, test: &Test) -> bool {
         let mut waiting = test.world.tids().zip(&self.waits).filter(|(_, wait)| wait.is_some());
         waiting.all(|(thread, _)| test.servers.contains(&thread))
     }
@@ -90,6 +92,16 @@ impl StuckKind {
 /// Finds a stuck execution of each kind, of a test that is this problem.
 pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<StuckKind, Stuck>> {
     problem.all_stuck(&|idle, finals| StuckKind::of(test, idle, finals))
+}
+
+/// Finds an execution of each kind that is over although servers wait, with the values that the test shows.
+pub(crate) fn over(test: &Test, problem: &Problem<'_>) -> Found<Vec<(Execution, Vec<Val>)>> {
+    if test.servers.is_empty() {
+        return Found::new(Vec::new(), None);
+    }
+    let (all, stop) = executions(test, problem).into_parts();
+    let over = all.into_iter().filter(|(kind, _)| kind.is_over(test));
+    Found::new(over.map(|(kind, stuck)| (stuck.execution, kind.shown)).collect(), stop)
 }
 
 /// Finds the kinds of stuck executions of a test that is this problem.

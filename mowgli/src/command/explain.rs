@@ -1,12 +1,9 @@
 //! The `explain` command.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::ids::Name;
 use mowgli_core::problem::Limits;
-use mowgli_core::search::solver::Flow;
 
 use super::bounds::at_least_one;
 use super::network::On;
@@ -17,14 +14,15 @@ use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
-use crate::litmus::run::with_problem;
-use crate::litmus::test::{Model, Statement, Test, Warning};
-use crate::litmus::{core_rma, outside};
+use crate::litmus::core_rma;
+use crate::litmus::machine::answered;
+use crate::litmus::run::replaced;
+use crate::litmus::test::{Model, Test, Warning};
 use crate::show::{Names, Scene, dot};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron"
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron\n\nExit codes: of a test those of `mowgli litmus`, and 3 if a limit left the reasons open."
 )]
 pub(super) struct ExplainArgs {
     /// A finding in RON, as `check --out` keeps it, or a litmus test.
@@ -111,8 +109,7 @@ fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>)
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let witnesses = core_rma::witnesses(test, limits);
-    let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
-    let mut code = vacuous_code(test, is_vacuous);
+    let mut code = 0;
     let mut out = Vec::new();
     for &i in chosen {
         let assertion = &test.assertions[i];
@@ -128,11 +125,6 @@ fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>)
         out.push(format!("{assertion}\n{why}"));
     }
     Ok((out.join("\n"), code))
-}
-
-/// Returns 3 if no execution of a test ends and the test does not expect this; else 0.
-fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
-    if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
 }
 
 /// A finding as one JSON object, with facts about its program.
@@ -155,7 +147,7 @@ fn line(explained: &explain::Explained) -> String {
 fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<(Option<String>, u8), Failure> {
     let ExplainRequest { args, catalogue, limits } = *asked;
     let explained = explain::explain(catalogue, finding, limits)?;
-    let vacuous = vacuous_code(&explained.test, explained.vacuous);
+    let vacuous = if explained.vacuous && !explained.test.is_meant_vacuous() { 3 } else { 0 };
     if args.json {
         // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
         return Ok((Some(line(&explained)), vacuous));
@@ -195,47 +187,37 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
         return explained_findings(vec![Ok(finding)], &asked);
     }
     let test = parsed(catalogue, &args.file, &text)?;
-    if args.stuck {
-        return match test.model {
-            Model::CoreRma => {
-                Err(InputError::new(Code::Argument, format!("{path}: statements of {} do not wait", test.model)).into())
-            }
-            _ => explained_stuck(&test, &asked),
-        };
-    }
     let is_text = !(args.dot || args.json || args.is_drawn() || args.out.is_some());
-    let with_stuck = !test.liveness.is_empty() && args.assertion.is_none() && is_text;
-    let outside = if is_text { outside_of(catalogue, &test, limits) } else { Vec::new() };
-    let head: String = outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect();
-    if with_stuck && test.assertions.is_empty() {
-        let (claims, code) = explained_claims(&test, &asked)?;
-        return Ok((head + &claims, code));
+    let chain = replaced(catalogue, &test, &args.implemented)?;
+    let answer = answered(catalogue, &test, &chain, limits);
+    let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
+    let with_stuck = speaks && test.model != Model::CoreRma && args.assertion.is_none() && is_text;
+    let mut out = if is_text { answer.outside_text() } else { String::new() };
+    let mut code = answer.verdict(&test).code();
+    if args.stuck {
+        if test.model == Model::CoreRma {
+            let message = format!("{path}: statements of {} do not wait", test.model);
+            return Err(InputError::new(Code::Argument, message).into());
+        }
+        let (text, own) = explained_stuck(&test, &asked)?;
+        return Ok((out + &text, worst(code, own)));
     }
-    let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
-    let (out, code) = match test.model {
-        Model::CoreRma => explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?,
-        _ => explained_test(&test, &text, &chosen, &asked)?,
-    };
-    if !with_stuck {
-        return Ok((head + &out, code));
+    if !(with_stuck && test.assertions.is_empty()) {
+        let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
+        let (text, own) = match test.model {
+            Model::CoreRma => explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?,
+            _ => explained_test(&test, &text, &chosen, &asked)?,
+        };
+        out += &text;
+        code = worst(code, own);
     }
-    let (claims, of_claims) = explained_claims(&test, &asked)?;
-    Ok((format!("{head}{out}\n{claims}"), worst(code, of_claims)))
-}
-
-/// Returns the ways in which a test is outside of a specification. It takes a search if a call depends on a branch.
-fn outside_of(catalogue: &Catalogue, test: &Test, limits: Limits<'_>) -> Vec<String> {
-    if test.model == Model::CoreRma {
-        return Vec::new();
+    if with_stuck {
+        let (claims, own) = explained_claims(&test, &asked)?;
+        out += if test.assertions.is_empty() { "" } else { "\n" };
+        out += &claims;
+        code = worst(code, own);
     }
-    let libraries = catalogue.libraries(test.model);
-    let is_owed = |name: Name| libraries.get(name).is_some_and(|library| library.assumption().is_some());
-    let branches = test.threads.iter().flat_map(|t| &t.statements).any(Statement::opens);
-    let uncovered = match branches && test.world.objects.values().any(|object| is_owed(object.library)) {
-        true => with_problem(&libraries, test, &[], limits, |p| p.explore(&mut |_| Flow::Continue).uncovered),
-        false => BTreeSet::new(),
-    };
-    outside::outside(&libraries, test, &uncovered)
+    Ok((out, code))
 }
 
 /// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.

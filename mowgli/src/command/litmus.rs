@@ -119,9 +119,6 @@ pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) ->
     Done::of(code, interrupt::requested())
 }
 
-/// The most seconds for random runs after a search that a limit stopped. They never take longer than the search may.
-const SECONDS_OF_RUNS: u64 = 2;
-
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
 #[derive(Clone)]
 enum ModelChoice {
@@ -318,7 +315,7 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
     let answer = answer(&test, args, catalogue)?;
-    let deadline = Deadline::after(Some(args.timeout.map_or(SECONDS_OF_RUNS, |seconds| seconds.min(SECONDS_OF_RUNS))));
+    let deadline = Deadline::after(args.timeout);
     let answer = match args.implemented.is_empty() {
         true => machine::with_witness_runs(&test, answer, &|| deadline.expired()),
         false => answer,

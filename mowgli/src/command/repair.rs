@@ -19,7 +19,7 @@ use crate::repair::{Costs, RepairRequest, bodies, repair};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli repair mp.litmus\n  mowgli repair --cost mfence=20,wait=2 --fix mp.litmus\n  mowgli repair --weaken locked.litmus\n  mowgli repair rbl --threads 2 --nodes 2 --calls 1\n  mowgli repair bal --variant no-fence\n  mowgli repair bal --weaken\n\nExit codes: 0 nothing is to be done, 1 something is, or nothing can be, 2 bad input, 3 undecided."
+    after_help = "Examples:\n  mowgli repair mp.litmus\n  mowgli repair --cost mfence=20,wait=2 --fix mp.litmus\n  mowgli repair --weaken locked.litmus\n  mowgli repair rbl --threads 2 --nodes 2 --calls 1\n  mowgli repair bal --variant no-fence\n  mowgli repair bal --weaken\n\nExit codes: 0 nothing is to be done, 1 something is, or nothing can be, 2 bad input, 3 undecided, or no execution ends."
 )]
 pub(super) struct RepairArgs {
     /// Files ending in .litmus, directories with such files, or libraries, as rbl.

@@ -70,7 +70,7 @@ impl RunArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input or a process that has gone, 3 undecided."
+    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 1 the model forbids what was seen, 2 bad input or a process that has gone, else that of `mowgli litmus`."
 )]
 pub(super) struct RunArgs {
     /// Files ending in .litmus, directories with such files, or programs that `mowgli cc` has made. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.

@@ -120,7 +120,7 @@ fn word(holds: Option<bool>) -> &'static str {
 /// Returns herd's text. `loops` is the bound on iterations of a loop with effects.
 #[must_use]
 pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
-    let mut out: String = answer.outside.iter().map(|line| format!("Outside of the specification: {line}\n")).collect();
+    let mut out = answer.outside_text();
     let kind = |q: Quantifier| match q {
         Quantifier::Allowed => "Allowed",
         Quantifier::Forbidden => "Forbidden",

@@ -10,9 +10,9 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};
 use crate::explain;
 use crate::interrupt::Failure;
+use crate::litmus::machine::answered;
 use crate::litmus::notation::{Notation, NotationKind, completions, described, statement_at};
 use crate::litmus::parse::parse_in;
-use crate::litmus::run::solve_in;
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, report};
 
@@ -95,7 +95,7 @@ impl LitmusDocument<'_> {
         let limits = Limits { expired, ..Limits::default() };
         let (test, begun) = (self.test()?, Instant::now());
         guarded(self.uri, || {
-            let answer = solve_in(self.catalogue, &test, &[], limits);
+            let answer = answered(self.catalogue, &test, &[], limits);
             let text = report::text(&test, &answer, limits.rounds, begun.elapsed().as_micros());
             Ok(format!("{text}Verdict {} {}\n", test.name, answer.verdict(&test).text()))
         })

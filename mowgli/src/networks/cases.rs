@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use super::shown::{CheapestRepair, Shown, StaticText, head, text};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
+use crate::litmus::machine::answered;
 use crate::litmus::parse::{on_network, parse_in};
-use crate::litmus::run::{TestVerdict, WHY_NONE, solve_in};
+use crate::litmus::run::{TestVerdict, WHY_NONE};
 use crate::litmus::stuck;
 use crate::litmus::test::Test;
 use crate::repair::{Costs, RepairRequest, repair};
@@ -115,7 +116,7 @@ fn case(
     network: Network,
     ask: &CaseRequest<'_>,
 ) -> Result<NetworkCase, InputError> {
-    let answer = solve_in(ask.catalogue, test, &[], ask.limits);
+    let answer = answered(ask.catalogue, test, &[], ask.limits);
     let verdict = answer.verdict(test);
     let fails = if verdict == TestVerdict::Fails { answer.false_assertions(test).collect() } else { Vec::new() };
     let reason = match verdict {
@@ -158,7 +159,7 @@ fn again(
     ask: &CaseRequest<'_>,
 ) -> Result<CheapestRepair, InputError> {
     let test = parse_in(ask.catalogue, path, fixed)?;
-    let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
+    let answer = answered(ask.catalogue, &test, &[], ask.limits);
     let verdict = answer.verdict(&test);
     let holds = verdict == TestVerdict::Holds;
     let verdict = verdict.text();

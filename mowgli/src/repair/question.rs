@@ -112,6 +112,10 @@ impl<'a> RepairQuestion<'a> {
                 if found { Flow::Stop } else { Flow::Continue }
             })
         });
+        if !found && !test.servers.is_empty() {
+            let kinds = stuck_kinds(&self.libraries, test, self.limits).all().map_err(cause)?;
+            found = kinds.into_keys().filter(|kind| kind.is_over(test)).any(|kind| is_enough(kind.shown));
+        }
         match explored.stop {
             Some(stop) if !found => Err(cause(stop)),
             _ if !found && (self.limits.expired)() => Err(cause(Stop::Time)),
@@ -127,7 +131,8 @@ impl<'a> RepairQuestion<'a> {
             Some(at) => repaired.origins[t][*at].own.map_or(StuckAt::New, StuckAt::Own),
         };
         let rests = |kind: &StuckKind| kind.waits.iter().enumerate().map(rest).collect();
-        Ok(kinds.into_keys().map(|kind| (rests(&kind), kind.shown)).collect())
+        let kinds = kinds.into_keys().filter(|kind| !kind.is_over(&repaired.test));
+        Ok(kinds.map(|kind| (rests(&kind), kind.shown)).collect())
     }
 
     /// True if executions of the test with these edits are stuck in its own statements. Further edits can only take them away.

@@ -32,7 +32,7 @@ use crate::drawing::Drawing;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::machine::PlayedRun;
+use crate::litmus::machine::{PlayedRun, with_witness_runs};
 use crate::litmus::notation::{Notation, WORDS};
 use crate::litmus::run::{ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
@@ -599,7 +599,10 @@ impl TestRow {
         report: ReportsValues<'_>,
     ) -> Result<Self, InputError> {
         let chain = replaced(catalogue, test, implemented)?;
-        let answer = solve_as_found(catalogue, test, &chain, limits, report);
+        let mut answer = solve_as_found(catalogue, test, &chain, limits, report);
+        if chain.is_empty() {
+            answer = with_witness_runs(test, answer, limits.expired);
+        }
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
         let found = match drawn {
             Drawn::All => graphs(catalogue, test, &chain, &|_| true, limits),
