@@ -62,6 +62,8 @@ pub struct Variant {
     pub bounds: Vec<Bound>,
     /// Larger bounds, which only `--thorough` adds: no broken variant needs them, and they take longer than five seconds.
     pub thorough: Vec<Bound>,
+    /// The specification that it is checked against, if that asks for progress of more clients than the entry's.
+    pub asked: Option<Libraries>,
 }
 
 /// A memory model: the base of libraries, and the view of clients on them.
@@ -147,6 +149,12 @@ impl Variant {
     pub fn thoroughly(mut self, bound: Bound) -> Self {
         self.thorough.push(bound);
         self
+    }
+
+    /// Returns this variant, checked against this specification, which asks for progress of more clients.
+    #[must_use]
+    pub(crate) fn against(self, asked: Libraries) -> Self {
+        Self { asked: Some(asked), ..self }
     }
 
     /// Returns the default bounds, and then those of `--thorough`.
@@ -318,7 +326,15 @@ pub fn variant(
     bounds: &[(usize, u8, usize)],
 ) -> Variant {
     let bounds = bounds.iter().map(|&(threads, nodes, calls)| bound(threads, nodes, calls)).collect();
-    Variant { name, about, expected, implementation: Arc::new(implementation), bounds, thorough: Vec::new() }
+    Variant {
+        name,
+        about,
+        expected,
+        implementation: Arc::new(implementation),
+        bounds,
+        thorough: Vec::new(),
+        asked: None,
+    }
 }
 
 /// The bound of so many threads, nodes and calls of each thread, with one object, one iteration and the value 1.

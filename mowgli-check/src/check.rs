@@ -235,7 +235,7 @@ pub fn with_question<T>(
     let crashing = crashing(entry, bound)?;
     Ok(ask(&Question {
         library: Name::literal(entry.name),
-        specification: entry.specification.clone(),
+        specification: variant.asked.clone().unwrap_or_else(|| entry.specification.clone()),
         below,
         beside: entry.memory.libraries.clone(),
         chain,

@@ -130,7 +130,8 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     let (name, about, expected) = ("mutant", "with one change", Expected::Unsound);
     let bounds = entry.variants[0].bounds.clone();
     let implementation = implementation.clone();
-    let variant = Variant { name, about, expected, implementation, bounds: bounds.clone(), thorough: Vec::new() };
+    let variant =
+        Variant { name, about, expected, implementation, bounds: bounds.clone(), thorough: Vec::new(), asked: None };
     let deadline = Deadline::after(Some(SEARCH));
     let limits = Limits { deadline, ask: CheckQuestion::Local, ends: false, ..Limits::default() };
     let mut end = End::ProvedAndSound;

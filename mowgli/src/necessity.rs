@@ -173,6 +173,7 @@ pub fn necessity(
                 implementation: edited.clone(),
                 bounds: Vec::new(),
                 thorough: Vec::new(),
+                asked: None,
             };
             let mut all = run(&changed)?;
             let outcomes = (outcomes(&all), outcomes_before);

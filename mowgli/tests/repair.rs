@@ -280,7 +280,11 @@ fn what_cannot_be_repaired_is_reported_why() {
     for (more, code, why) in [
         ("", 0, "nothing has to be inserted"),
         ("allowed (a=1)\n", 0, "nothing has to be inserted"),
-        ("forbidden (a=0)\nallowed (a=7)\n", 1, "no repair: allowed (a=7) is false, and insertions only take executions"),
+        (
+            "forbidden (a=0)\nallowed (a=7)\n",
+            1,
+            "no repair: allowed (a=7) is false, and insertions only take executions",
+        ),
         ("hangs (P1)\n", 1, "no repair: hangs (P1) is false"),
     ] {
         let ran = mowgli(&["repair", &with(more)]);

@@ -21,7 +21,12 @@ const KINDS: [(&str, i64, &str, &str); 11] = [
     ("false", 1, "fails", "a := f | put(f, m) ;\nforbidden (a=1)\n"),
     ("allows-what-cannot-be", 1, "fails", "a := f | put(f, m) ;\nallowed (a=7)\n"),
     ("never-ends-as-it-says", 0, "holds", "poll(2) | put(f, m) ;\nvacuous\n"),
-    ("counts-for-ever", 3, "undecided", "a := 0 | put(f, m) ;\n while a < 5 { | ;\n a := a + 1 | ;\n f := a | ;\n } | ;\nforbidden (a=99)\n"),
+    (
+        "counts-for-ever",
+        3,
+        "undecided",
+        "a := 0 | put(f, m) ;\n while a < 5 { | ;\n a := a + 1 | ;\n f := a | ;\n } | ;\nforbidden (a=99)\n",
+    ),
     ("true", 0, "holds", "a := f | put(f, m) ;\nallowed (a=1)\nends\n"),
 ];
 
@@ -103,7 +108,8 @@ fn commands_agree_on_every_test() {
             let (own, all, out) = code(args);
             // A command that does not know the model or a statement says so. An implementation that waits for a server that
             // the test does not have is worse than its specification.
-            if may_refuse && (own == 2 && all.contains("unsupported") || own == 1 && all.contains("that is forbidden")) {
+            if may_refuse && (own == 2 && all.contains("unsupported") || own == 1 && all.contains("that is forbidden"))
+            {
                 return String::new();
             }
             assert_eq!(own, solved.code, "{all}");

@@ -36,6 +36,7 @@ fn what_never_ends_is_caught() {
         "wlock broadcast-first: stuck",
         "bal exact-count: stuck",
         "kvstore silent: blocks",
+        "kvstore busy-server: blocks",
     ];
     assert!(wanted.iter().all(|w| caught.iter().any(|c| c == w)), "{caught:?}");
 }

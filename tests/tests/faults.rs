@@ -116,7 +116,8 @@ fn sizes_keys_and_servers_are_those_that_there_are() {
     assert_eq!(fault(1, "Write", &[m, Val::Bot]).unwrap(), "bot is no tuple of 2 words, which m has");
     assert_eq!(fault(1, "Get", &[m, Loc::new("n").into(), Val::NoWid]).unwrap(), "m has 2 words, and n has 3");
     world.objects.insert(Loc::new("m"), kvstore::store(&[Val::Bot, Val::Bot]));
-    let fault = |thread, method, args: &[Val]| Kvstore.fault(&world, Tid(thread), &Call::new(KVSTORE, method, args));
+    let fault =
+        |thread, method, args: &[Val]| Kvstore::default().fault(&world, Tid(thread), &Call::new(KVSTORE, method, args));
     for key in [-1, 2, 255, i64::MAX, i64::MIN] {
         let said = fault(1, "Lookup", &[m, key.into()]).unwrap();
         assert_eq!(said, format!("{key} is no key of m: there are 2, from 0"));

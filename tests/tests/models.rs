@@ -156,6 +156,7 @@ fn lock() -> Entry {
         implementation: Arc::new(spin),
         bounds: vec![bound.clone()],
         thorough: Vec::new(),
+        asked: None,
     };
     Entry {
         name: "lock",

@@ -125,6 +125,7 @@ fn pile(name: &'static str) -> Entry {
             implementation,
             bounds: vec![bound],
             thorough: Vec::new(),
+            asked: None,
         }],
     }
 }
@@ -329,6 +330,7 @@ fn through(own: Vec<Entry>) -> Result<&'static str, InputError> {
             implementation,
             bounds: vec![bound],
             thorough: Vec::new(),
+            asked: None,
         }],
     };
     let entries: Vec<Entry> = own.into_iter().chain(catalogue()).collect();

@@ -47,6 +47,7 @@ pub fn entry() -> Entry {
         .replace(calls!(Msw::Write { x, values } in Method::Insert { .. } => Msw::write(x, with_valid(values))));
     let no_index_lock = fenced.clone().without(calls!(Wait::Mfence {}));
     let silent = fenced_delete(KvstoreOverLoco).without(calls!(Sv::Bcast { .. } in Method::Serve { .. }));
+    let busy = fenced_delete(KvstoreOverLoco);
     let slot_per_key = Arc::new(fenced_delete(SlotPerKey));
     let variants = vec![
         over("published", "LOCO-X App. I", Unsound, Arc::new(KvstoreOverLoco)).and(unseen.clone()),
@@ -63,10 +64,13 @@ pub fn entry() -> Entry {
             .and(disagreeing),
         over("no-index-lock", "the index is read without a fence", Unsound, Arc::new(no_index_lock)),
         variant("silent", "a node keeps its acknowledgements to itself", Blocks, silent, &[(2, 2, 1)]),
+        variant("busy-server", "fenced-delete, and threads that serve may change keys, too", Blocks, busy, &[])
+            .against(Libraries::like(&Memory::rdma_wait().libraries).with(Kvstore { busy_servers: true }))
+            .and(Bound { total: Some(3), ..bound(2, 2, 2) }),
     ];
     Entry::new(
         Memory::rdma_wait(),
-        Kvstore,
+        Kvstore::default(),
         Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(msw::Msw).with(Sv).with(Wait),
         variants,
     )

@@ -135,6 +135,7 @@ impl<'a> BodySearch<'a> {
             implementation: self.implementation(changed),
             bounds: Vec::new(),
             thorough: Vec::new(),
+            asked: None,
         }
     }
 
