@@ -8,9 +8,13 @@ use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Completion, Trial};
-use mowgli_fabric::{Company, Fault, Group, Provider};
+use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 
+use crate::history::wrong;
 use crate::needs::{Layer, Need, trial};
+use crate::processes::among::among;
+use crate::processes::load::{Load, Store};
+use crate::processes::nanoseconds;
 use crate::slurm;
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -36,7 +40,7 @@ pub fn trials() -> Vec<Trial> {
     };
     let by_slurm = Trial::ignorable_test("srun_tells_processes_where_to_meet", by_slurm);
     trials.push(by_slurm.with_kind("needs libfabric and Slurm").with_ignored_flag(true));
-    trials.extend(ON_TWO_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)));
+    trials.extend(ON_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)));
     trials
 }
 
@@ -71,8 +75,9 @@ const LAUNCHERS: [(&str, Need, fn()); 3] = [
     ("what_is_no_launcher_is_reported", LIBFABRIC, by_nobody),
 ];
 
-/// Tests on two hosts.
-const ON_TWO_HOSTS: [(&str, fn()); 6] = [
+/// Tests on two or more hosts.
+const ON_HOSTS: [(&str, fn()); 7] = [
+    ("histories_of_four_hosts_are_linearisable", histories_are_linearisable),
     ("words_are_whole_wherever_a_segment_of_the_network_ends", || words_are_whole("whole")),
     ("words_are_whole_for_a_network_without_orders", || words_are_whole("whole_unordered")),
     ("a_process_that_is_killed_while_others_only_put_is_named", one_is_killed_while_others_put),
@@ -95,6 +100,7 @@ pub fn played(name: &str) -> ExitCode {
     let role = match name {
         "whole" | "whole_unordered" => copies,
         "puts" => puts,
+        "histories" => histories,
         _ => meets,
     };
     let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
@@ -188,6 +194,38 @@ fn copies(company: &Company, provider: Provider, rounds: i64) -> Result<(), Faul
     Ok(())
 }
 
+/// Puts stores of both kinds under load. A checker that is not ours decides whether the calls of all processes have an order.
+fn histories(company: &Company, provider: Provider, _: i64) -> Result<(), Fault> {
+    let load = Load { nodes: 4, clients: 1, keys: 4, changes: 50, others: 20 };
+    let (mut calls, stores) = (0, stores());
+    for seed in 0..stores {
+        let (group, store) = if seed % 2 == 0 {
+            let (group, map) = load.group(None);
+            (group, map.into())
+        } else {
+            let mut group = Group::new(&[1, 1, 2, 2, 3, 3, 4, 4]);
+            let map = group.byte_map("m", load.keys, 8);
+            (group, Store::Bytes(map))
+        };
+        let run = |thread: &mut Thread<'_>| load.run(store, thread, seed, nanoseconds);
+        let all = among(company, provider, &group.within(LIMIT), run)?.concat();
+        if company.rank() == 0 {
+            let wrong = wrong(&all);
+            assert!(wrong.is_none(), "store {seed}: {wrong:?}");
+            calls += all.len();
+        }
+    }
+    if company.rank() == 0 {
+        println!("{calls} calls of {stores} stores");
+    }
+    Ok(())
+}
+
+/// Returns how many stores the histories are of: as many as the environment says, or a few.
+fn stores() -> u64 {
+    std::env::var("MOWGLI_HISTORIES").ok().and_then(|number| number.parse().ok()).unwrap_or(4)
+}
+
 /// Node 1 only puts single words, whose completions it never waits for.
 fn puts(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
@@ -275,28 +313,54 @@ fn by_nobody() {
     }
 }
 
-/// Two hosts with a cable between them.
+/// Two hosts with a cable between them, or several with cables to a switch, which is the last one.
 struct Cable {
-    hosts: [String; 2],
+    hosts: Vec<String>,
 }
 
-const ADDRESSES: [&str; 2] = ["10.213.77.1", "10.213.77.2"];
+/// Returns the address of a host, counted from 0.
+fn address(host: usize) -> String {
+    format!("10.213.77.{}", host + 1)
+}
 
 impl Cable {
-    /// Makes the hosts and the cable.
-    fn new(name: &str) -> Result<Self, String> {
-        let hosts = ["a", "b"].map(|end| format!("mowgli-{name}-{}-{end}", std::process::id()));
+    /// Makes namespaces with these names.
+    fn with_hosts(name: &str, ends: &[&str]) -> Result<Self, String> {
+        let hosts = ends.iter().map(|end| format!("mowgli-{name}-{}-{end}", std::process::id())).collect();
         let cable = Self { hosts };
-        let [a, b] = &cable.hosts;
-        for host in &cable.hosts {
-            ip(&["netns", "add", host])?;
-        }
-        ip(&["-n", a, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", b])?;
-        for (host, address) in cable.hosts.iter().zip(ADDRESSES) {
-            ip(&["-n", host, "addr", "add", &format!("{address}/30"), "dev", "cable"])?;
+        cable.hosts.iter().try_for_each(|host| ip(&["netns", "add", host]))?;
+        Ok(cable)
+    }
+
+    /// Gives the first of the hosts their addresses.
+    fn addressed(self, hosts: usize) -> Result<Self, String> {
+        for (number, host) in self.hosts[..hosts].iter().enumerate() {
+            ip(&["-n", host, "addr", "add", &format!("{}/24", address(number)), "dev", "cable"])?;
             ["lo", "cable"].iter().try_for_each(|link| ip(&["-n", host, "link", "set", link, "up"]))?;
         }
-        Ok(cable)
+        Ok(self)
+    }
+
+    /// Makes two hosts and the cable.
+    fn new(name: &str) -> Result<Self, String> {
+        let cable = Self::with_hosts(name, &["a", "b"])?;
+        let [a, b] = &cable.hosts[..] else { unreachable!("two hosts") };
+        ip(&["-n", a, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", b])?;
+        cable.addressed(2)
+    }
+
+    /// Makes four hosts and a switch, with packets of so many bytes.
+    fn switched(name: &str, bytes: usize) -> Result<Self, String> {
+        let cable = Self::with_hosts(name, &["a", "b", "c", "d", "switch"])?;
+        let (switch, mtu) = (&cable.hosts[4], bytes.to_string());
+        ip(&["-n", switch, "link", "add", "switch", "mtu", &mtu, "type", "bridge"])?;
+        for host in &cable.hosts[..4] {
+            let port = &format!("port{}", &host[host.len() - 1..]);
+            ip(&["-n", host, "link", "add", "cable", "mtu", &mtu, "type", "veth", "peer", "name", port, "mtu", &mtu, "netns", switch])?;
+            ip(&["-n", switch, "link", "set", port, "master", "switch", "up"])?;
+        }
+        ip(&["-n", switch, "link", "set", "switch", "up"])?;
+        cable.addressed(4)
     }
 
     /// Sets the largest number of bytes of a packet.
@@ -306,15 +370,15 @@ impl Cable {
         self
     }
 
-    /// Starts a process on each host.
-    fn started(&self, role: &str) -> [Child; 2] {
-        [0, 1].map(|rank| {
+    /// Starts a process on each of the first hosts.
+    fn started<const HOSTS: usize>(&self, role: &str) -> [Child; HOSTS] {
+        std::array::from_fn(|rank| {
             Command::new("ip")
                 .args(["netns", "exec", &self.hosts[rank]])
                 .arg(this())
                 .args(["role", role])
-                .envs([("MOWGLI_MEET", "10.213.77.1:7000"), ("MOWGLI_HOST", ADDRESSES[rank]), ("MOWGLI_SIZE", "2")])
-                .envs([("MOWGLI_RANK", rank.to_string()), ("MOWGLI_TOKEN", "cable".to_owned())])
+                .envs([("MOWGLI_MEET", "10.213.77.1:7000"), ("MOWGLI_HOST", &address(rank)), ("MOWGLI_TOKEN", "cable")])
+                .envs([("MOWGLI_RANK", rank.to_string()), ("MOWGLI_SIZE", HOSTS.to_string())])
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
@@ -359,6 +423,16 @@ fn words_are_whole(role: &str) {
             assert!(output.status.success(), "packets of {bytes} bytes: {}", text(&output));
         }
     }
+}
+
+/// Packets of 9,000 bytes end inside words.
+fn histories_are_linearisable() {
+    let hosts = Cable::switched("four", 9000).unwrap();
+    let all: [Child; 4] = hosts.started("histories");
+    let [first, others @ ..] = all.map(|child| child.wait_with_output().unwrap());
+    others.iter().for_each(|output| assert!(output.status.success(), "{}", text(output)));
+    is_done(&first);
+    print!("{}", text(&first));
 }
 
 fn one_is_killed_while_others_put() {

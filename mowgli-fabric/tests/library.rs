@@ -40,17 +40,26 @@ fn bodies() -> Bodies {
     }
 }
 
-fn entry() -> Entry {
+/// The library, with or without its fence under the same name.
+pub fn entry(has_fence: bool) -> Entry {
     let gate = Over::<Method>::terms(bodies()).part("opened", sv::variable());
     let no_fence = gate.clone().without(calls!(Shared::GF { .. }));
+    if !has_fence {
+        return Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(no_fence, &[(2, 2, 2)]);
+    }
     Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
+}
+
+/// Makes a gate.
+pub fn gate(group: &mut Group) -> Loc {
+    group.object("g", Object::new(GATE))
 }
 
 /// Returns the value that the second thread gets from a word of node 3, after it has seen the gate open. The first
 /// thread has put the value there before it opened the gate.
 fn found(variant: &str, fabric: Fabric) -> Result<i64, Fault> {
-    let mut group = Group::new(&[1, 2, 3]).library(entry()).variant("gate", variant);
-    let gate = group.object("g", Object::new(GATE));
+    let mut group = Group::new(&[1, 2, 3]).library(entry(true)).variant("gate", variant);
+    let gate = gate(&mut group);
     let (word, own, got) = (group.word("w", 3, 0), group.word("own", 1, 7), group.word("got", 2, 0));
     let seen = group.run(fabric, |thread| act(thread, gate, [word, own, got]))?;
     Ok(seen[1])

@@ -17,16 +17,17 @@ use mowgli_rdma::wait::{Method, word};
 use crate::bytes::Bytes;
 use crate::crowd::{Crowd, Window};
 use crate::forged::Forged;
+use crate::library;
 use crate::needs::{self, Layer, Need};
 
 #[path = "../examples/common/among.rs"]
-mod among;
+pub mod among;
 #[path = "../examples/transfer/bank.rs"]
 mod bank;
 #[path = "../examples/ycsb/clients.rs"]
 mod clients;
 #[path = "../examples/store/load.rs"]
-mod load;
+pub mod load;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/messages.rs"]
 mod messages;
@@ -60,12 +61,13 @@ const TOGETHER: [(&str, usize, Role); 18] = [
 ];
 
 /// The roles of single processes in tests of faults.
-const FAULTS: [(&str, Role); 20] = [
+const FAULTS: [(&str, Role); 21] = [
     ("keeps_limits", keeps_limits),
     ("by_default", |company, provider| fills(company, provider, None)),
     ("by_name", |company, provider| fills(company, provider, Some("published"))),
     ("other_words", other_words),
     ("other_threads", other_threads),
+    ("other_bodies", other_bodies),
     ("adds_ones", |company, provider| adds(company, provider, 1)),
     ("adds_thousands", |company, provider| adds(company, provider, 1000)),
     ("too_large", too_large),
@@ -93,11 +95,12 @@ const FAULTS: [(&str, Role); 20] = [
 type Test = fn(Provider);
 
 /// The tests in which a wrong result would be silent.
-const SILENT: [(&str, Test); 12] = [
+const SILENT: [(&str, Test); 13] = [
     ("limits_of_calls_and_loops_are_kept", limits_are_kept),
     ("an_unsound_variant_is_asked_for_by_name_and_reported_once", an_unsound_variant_is_reported_once),
     ("other_words_are_an_error_on_both_sides", other_words_are_an_error_on_both_sides),
     ("other_threads_are_an_error_on_both_sides", other_threads_are_an_error_on_both_sides),
+    ("other_bodies_are_an_error_on_both_sides", other_bodies_are_an_error_on_both_sides),
     ("two_companies_at_once_share_no_word", two_companies_at_once_share_no_word),
     ("two_groups_at_once_share_no_word", two_groups_at_once_share_no_word),
     ("one_company_runs_one_group_at_a_time", one_company_runs_one_group_at_a_time),
@@ -732,6 +735,21 @@ fn other_threads_are_an_error_on_both_sides(provider: Provider) {
     }
 }
 
+/// Declares a library of its own whose body lacks a fence in the second process. Names, words and objects are the same.
+fn other_bodies(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).library(library::entry(company.rank() == 0)).within(LIMIT);
+    library::gate(&mut group);
+    group.run_among(company, provider, |_| Ok(()))?;
+    Ok(())
+}
+
+fn other_bodies_are_an_error_on_both_sides(provider: Provider) {
+    for (is_good, text) in launched("other_bodies", 2, provider) {
+        assert!(!is_good && text.contains("node 1 alone has gate as published, code "), "{text}");
+        assert!(text.contains("; node 2 alone has gate as published, code "), "{text}");
+    }
+}
+
 /// Adds to a word from both nodes. The sum is right unless another group adds to the word too.
 fn adds(company: &Company, provider: Provider, more: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(Duration::from_secs(5));
@@ -1026,7 +1044,7 @@ fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Prov
     Ok(())
 }
 
-fn nanoseconds() -> u64 {
+pub fn nanoseconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 

@@ -2,6 +2,8 @@
 //! this program again, with the name of its role. Tests that cannot run here are reported as ignored.
 
 mod launched;
+#[allow(dead_code, reason = "its own tests run in one process")]
+mod library;
 mod processes;
 
 use std::process::ExitCode;

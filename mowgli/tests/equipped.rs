@@ -1072,6 +1072,12 @@ fn emitted_objects_keep_their_promises() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let ran = Command::new(&program).output().expect("it runs");
         assert_eq!(ran.status.code(), Some(code), "{atomic}: {}", String::from_utf8_lossy(&ran.stdout));
+        let waits = |how: &str| Command::new("timeout").arg("20").arg(&program).arg(how).output().expect("it runs");
+        assert_eq!(waits("hook").status.code(), Some(7));
+        let late = waits("deadline");
+        let reported = String::from_utf8_lossy(&late.stderr);
+        assert_eq!(late.status.code(), Some(9), "{reported}");
+        assert!(reported.contains("a thread still waits at its deadline"), "{reported}");
     }
 }
 

@@ -2,10 +2,15 @@
  *
  * After each barrier a thread must see what the other one sent before it, the turns of two threads at one counter must add up, and a
  * ring must deliver messages in their order. Exits with 1 if not.
+ *
+ * With an argument a thread waits for a lock that it has itself: with `hook` until its hook was called often, which exits with 7; with
+ * `deadline` until its deadline, which aborts, and exits with 9 if the queues were polled often until then.
  */
 #include "objects.h"
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROUNDS = 20, SIZE = 1 << 14 };
 
@@ -91,11 +96,31 @@ static void *run(void *number)
 	return NULL;
 }
 
-int main(void)
+static int (*poll_queue)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+static int polls, calls;
+static int counted_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc) { polls++; return poll_queue(cq, n, wc); }
+static void counted_call(struct mw_thread *me) { (void)me; if (++calls == 1000) exit(7); }
+static void aborted(int signal) { _exit(signal == SIGABRT && polls > 20 ? 9 : 8); }
+
+static int waits(bool has_hook)
+{
+	struct mw_thread *me = &threads[1];
+	if (has_hook) me->again = counted_call;
+	else me->deadline = mw_now() + 300000000;
+	signal(SIGABRT, aborted);
+	poll_queue = me->cq[1]->context->ops.poll_cq;
+	me->cq[1]->context->ops.poll_cq = counted_poll;
+	slock_acq(me, &lock[1]);
+	slock_acq(me, &lock[1]);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t other;
 	int one = 1, two = 2;
 	set_up();
+	if (argc > 1) return waits(!strcmp(argv[1], "hook"));
 	if (pthread_create(&other, NULL, run, &two)) return 2;
 	run(&one);
 	pthread_join(other, NULL);

@@ -71,7 +71,7 @@ struct mw_thread {
 	struct ibv_cq *cq[MW_NODES + 1];
 	unsigned outstanding[MW_NODES + 1], by_id[MW_NODES + 1][MW_IDS];
 	bool fenced[MW_NODES + 1];
-	/* Called in each iteration of a loop that waits, in place of sched_yield. */
+	/* Called in each iteration of a loop that waits, in place of polls of all queues and of sched_yield. */
 	void (*again)(struct mw_thread *me);
 	int64_t deadline; /* the time of mw_now after which a loop that waits ends the program; 0 for none */
 };
@@ -232,9 +232,12 @@ MW_FN int64_t mw_now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &
 /* A thread begins another iteration of a loop that waits. It takes completions, because some providers go on only then, and lets others run. */
 MW_FN void mw_again(struct mw_thread *me)
 {
-	for (int n = 1; n <= me->all->nodes; n++) mw_poll(me, n);
-	if (me->again) me->again(me);
-	else sched_yield();
+	if (me->again) {
+		me->again(me);
+	} else {
+		for (int n = 1; n <= me->all->nodes; n++) mw_poll(me, n);
+		sched_yield();
+	}
 	if (me->deadline && mw_now() > me->deadline) mw_fail("a thread still waits at its deadline");
 }
 MW_FN void mw_post(struct mw_thread *me, struct ibv_send_wr *wr, const struct mw_word *local, const struct mw_word *remote, int64_t words, int d)
