@@ -5,6 +5,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use libtest_mimic::Trial;
@@ -39,12 +40,14 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 18] = [
+const TOGETHER: [(&str, usize, Role); 20] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
     ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
+    ("atomics_of_the_cpu_and_of_the_network_exclude_each_other", 2, atomics_of_the_cpu_exclude_each_other),
+    ("a_store_is_in_memory_before_what_is_behind_a_fence", 2, a_store_is_in_memory_behind_a_fence),
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
@@ -351,6 +354,112 @@ fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provid
         all(thread, [Method::Get { x: p, y: sum, d }, Method::Wait { d }])?;
         assert_eq!(read(thread, p)?, (MORE + 3) * TIMES);
         Ok(())
+    })?;
+    Ok(())
+}
+
+/// Two threads of node 1 change its words by each atomic operation, by the CPU and as one of the network, and the thread of node 2 does so over
+/// the network. No change is lost.
+fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
+    const CHANGES: i64 = 20_000;
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
+    let place = |name: &str, node| (name.to_owned(), word(Node(node)));
+    let [added, swapped, exchanged] =
+        ["added", "swapped", "exchanged"].map(|name| place(name, 1)).map(|(name, word)| group.object(&name, word));
+    let own = [1, 1, 2].iter().enumerate().map(|(t, &node)| place(&format!("own{t}"), node));
+    let own: Vec<Loc> = own.map(|(name, word)| group.object(&name, word)).collect();
+    let (barrier, d) = (group.barrier("b", &[0, 1, 2]), Val::Wid(Wid(Name::literal("d"))));
+    let results = group.run_among(company, provider, |thread| {
+        let (me, x) = (thread.id().index() as i64, own[thread.id().index()]);
+        let times = if me == 2 { CHANGES / 100 } else { CHANGES };
+        let mut returned = 0;
+        for time in 1..=times {
+            let is_remote = me == 2 || time % 100 == 0;
+            if is_remote {
+                all(thread, [Method::RFAA { x, y: added, v: Val::Int(1), d }, Method::Wait { d }])?;
+            } else {
+                thread.call(&Method::FAA { x: added, v: Val::Int(1) }.into())?;
+            }
+            let mut old = Val::Int(0);
+            loop {
+                let new = Val::Int(old.int().expect("a number") + 1);
+                let was = if is_remote {
+                    all(thread, [Method::RCAS { x, y: swapped, v1: old, v2: new, d }, Method::Wait { d }])?;
+                    Val::Int(read(thread, x)?)
+                } else {
+                    thread.call(&Method::CAS { x: swapped, v1: old, v2: new }.into())?
+                };
+                if was == old {
+                    break;
+                }
+                old = was;
+            }
+            if me < 2 {
+                let was = thread.call(&Method::Xchg { x: exchanged, v: Val::Int(2 * time + me) }.into())?;
+                returned += was.int().expect("a number");
+            }
+        }
+        barrier.wait(thread)?;
+        if me == 2 {
+            return Ok(0);
+        }
+        let expected = 2 * CHANGES + CHANGES / 100;
+        assert_eq!([read(thread, added)?, read(thread, swapped)?], [expected, expected]);
+        Ok(returned + if me == 0 { read(thread, exchanged)? } else { 0 })
+    })?;
+    // Each number that was put into the word was returned once, or is there at the end.
+    let all = (1..=CHANGES).map(|time| 4 * time + 1).sum::<i64>();
+    assert!(company.rank() != 0 || results.iter().sum::<i64>() == all, "{results:?}, {all}");
+    Ok(())
+}
+
+/// Two threads of node 1 each write a word, and then read that of the other one behind a fence. One of them finds a write.
+fn a_store_is_in_memory_behind_a_fence(company: &Company, provider: Provider) -> Result<(), Fault> {
+    const ROUNDS: u64 = 5_000;
+    let mut group = Group::new(&[1, 1, 2]).within(6 * LIMIT);
+    let words = [0, 1].map(|t| group.word(&format!("x{t}"), 1, 0));
+    let got = [0, 1].map(|t| group.word(&format!("got{t}"), 1, 0));
+    let (variable, barrier) = (group.shared_var("v"), group.barrier("b", &[0, 1, 2]));
+    let found: [AtomicU64; 2] = Default::default();
+    let here: [AtomicU64; 2] = Default::default();
+    let meets = |time: u64, me: usize| {
+        here[me].store(time, Ordering::SeqCst);
+        for spins in 0_u64.. {
+            if here[1 - me].load(Ordering::SeqCst) >= time {
+                return;
+            }
+            if spins % 1000 == 999 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    };
+    group.run_among(company, provider, |thread| {
+        let me = thread.id().index();
+        if me == 2 {
+            return barrier.wait(thread);
+        }
+        for round in 1..=3 * ROUNDS {
+            // Both begin at one time.
+            meets(2 * round, me);
+            words[me].write(thread, round as i64)?;
+            let seen = match round % 3 {
+                0 => {
+                    thread.operation(Method::Mfence {})?;
+                    words[1 - me].read(thread)?
+                }
+                1 => {
+                    words[1 - me].get(thread, got[me])?.wait(thread)?;
+                    got[me].read(thread)?
+                }
+                _ => {
+                    variable.fence(thread)?;
+                    words[1 - me].read(thread)?
+                }
+            };
+            found[me].store(seen as u64, Ordering::SeqCst);
+            meets(2 * round + 1, me);
+            let both = [0, 1].map(|t| found[t].load(Ordering::SeqCst));
+            assert!(both.contains(&round), "in round {round}, both find earlier writes: {both:?}");
+        }
+        barrier.wait(thread)
     })?;
     Ok(())
 }
