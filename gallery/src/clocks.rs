@@ -34,7 +34,7 @@ impl Library for Time {
     }
 
     /// {aCR} if the answer is true, else {aWT}.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         vec![[Sub::quiet(if event.ret == Val::Bool(true) { aCR } else { aWT })].into()]
     }
 

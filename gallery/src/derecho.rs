@@ -10,8 +10,8 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, is_part, messages, of_threads, on, on_members, own, place, places, received, sent,
-    targets,
+    SharedLibrary, is_part, messages, of_threads, on, on_members, own, place, places, readers, received, sent, targets,
+    writer,
 };
 
 methods! {
@@ -23,14 +23,10 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Send { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Send { x, v } => { (sent(x, v)) }
-        Receive { x } => { (received(x)) }
+        Send { x, v } by writer(x) => { (sent(x, v)) }
+        Receive { x } by readers(x) => { (received(x)) }
     }
 }
 
@@ -71,7 +67,7 @@ pub fn entry() -> Entry {
     let send = bodies! { Method: Send { x, v } => { sst.inlined(&Method::send(x, v)); Rdma::wait(x.wid("d")) } };
     let waits = sst.clone().with("a send waits until the index has been sent", &send);
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
-    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), messages).empty(), Wait)
+    Entry::rdma(SharedLibrary::<Method>::to_readers(call_shapes(), messages).empty(), Wait)
         .with(
             variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds)
                 .writing(&[1, 2]),

@@ -62,8 +62,8 @@ impl<M: Methods> Library for Dying<M> {
         M::METHODS
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let in_time = self.kind.shapes(world, event);
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let in_time = self.kind.shapes_by_function(world, event);
         let nothing = |shape: &Shape| shape.iter().map(|sub| Sub::quiet(sub.stamp)).collect();
         let late: Vec<Shape> = match (self.may_be_late)(M::of(&event.call)) {
             true => in_time.iter().map(nothing).collect(),

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, by_second, is_part, on, on_members, place, places, register, sent, targets,
+    SharedLibrary, by_second, is_part, on, on_members, place, places, readers, register, sent, targets, writer,
 };
 
 methods! {
@@ -20,15 +20,11 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Append { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 /// Append {aNRW_n | n a replica}, Last {aCR}.
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Append { x, v } => { (sent(x, v)) }
-        Last { x } => { aCR: reads x at here, ret() }
+        Append { x, v } by writer(x) => { (sent(x, v)) }
+        Last { x } by readers(x) => { aCR: reads x at here, ret() }
     }
 }
 
@@ -63,7 +59,7 @@ pub fn entry() -> Entry {
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     let second = log.clone().replace(by_second("tail"));
-    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::to_readers(call_shapes(), register), Wait)
         .published(log, &[(2, 2, 2), (3, 3, 1)])
         .broken("no-wait", no_wait)
         .broken("tail-first", tail_first)

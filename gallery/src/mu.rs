@@ -10,8 +10,8 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, in_order_of_addresses, is_part, messages, of_threads, own, place, places, received,
-    sent, targets,
+    SharedLibrary, in_order_of_addresses, is_part, messages, of_threads, own, place, places, readers, received, sent,
+    targets, writer,
 };
 
 methods! {
@@ -23,14 +23,10 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Propose { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Propose { x, v } => { (sent(x, v)) }
-        Follow { x } => { (received(x)) }
+        Propose { x, v } by writer(x) => { (sent(x, v)) }
+        Follow { x } by readers(x) => { (received(x)) }
     }
 }
 
@@ -89,7 +85,7 @@ pub fn entry() -> Entry {
         Rdma::put_words(w, payload_last(xs), payload_last(ys), d)
     }));
     let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => 1));
-    in_order_of_addresses(SharedLibrary::to_readers(role, call_shapes(), messages).empty())
+    in_order_of_addresses(SharedLibrary::<Method>::to_readers(call_shapes(), messages).empty())
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)
         .broken("canary-first", canary_first)

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
-use crate::shared::{MemberRole, SharedLibrary, of_threads, own, register, whole, word_term};
+use crate::shared::{SharedLibrary, of_threads, own, readers, register, whole, word_term, writer};
 
 methods! {
     enum Method of PILAF = "pilaf" {
@@ -19,10 +19,6 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Write { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 /// Returns the node of the record, which is that of its owner.
 fn owner(x: Expr) -> Expr {
     node(members(x).first())
@@ -31,8 +27,8 @@ fn owner(x: Expr) -> Expr {
 /// Write {aCW}, Read {aCR}.
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Write { x, v } => { aCW: writes x at (owner(x)), v }
-        Read { x } => { aCR: reads x at (owner(x)), ret() }
+        Write { x, v } by writer(x) => { aCW: writes x at (owner(x)), v }
+        Read { x } by readers(x) => { aCR: reads x at (owner(x)), ret() }
     }
 }
 
@@ -87,7 +83,7 @@ pub fn entry() -> Entry {
     let pilaf = by(both);
     let no_wait = pilaf.clone().without(calls!(Rdma::Wait { .. }));
     let unsound = |name, about, over| variant(name, about, Expected::Unsound, over, bounds).writing(&[1, 2]);
-    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::to_readers(call_shapes(), register), Wait)
         .published(pilaf, bounds)
         .broken("no-wait", no_wait)
         .with(unsound("sum", "different records have one checksum", by(sum)))

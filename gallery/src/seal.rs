@@ -10,8 +10,8 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, by_second, fetch, found, is_part, of_threads, own, place, places, targets, whole,
-    with_crashes, word_term,
+    SharedLibrary, by_second, fetch, found, is_part, of_threads, own, place, places, readers, targets, whole,
+    with_crashes, word_term, writer,
 };
 
 methods! {
@@ -25,10 +25,6 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Append { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 /// Returns the node of the log, the first of its readers'.
 fn log_node(x: Expr) -> Expr {
     targets(x).min()
@@ -37,9 +33,9 @@ fn log_node(x: Expr) -> Expr {
 /// Append {aNRW_n}, Seal {aMF}, Last {aCR}.
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Append { x, v } => { aNRW(log_node(x)): writes x at (log_node(x)), v }
-        Seal { x } => { aMF: reads x at (log_node(x)), ret() }
-        Last { x } => { aCR: reads x at (log_node(x)), ret() }
+        Append { x, v } by writer(x) => { aNRW(log_node(x)): writes x at (log_node(x)), v }
+        Seal { x } by readers(x) => { aMF: reads x at (log_node(x)), ret() }
+        Last { x } by readers(x) => { aCR: reads x at (log_node(x)), ret() }
     }
 }
 
@@ -115,7 +111,7 @@ pub fn entry() -> Entry {
     let unsealed =
         seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => Rdma::get(p, y, d)));
     let second = seal.clone().replace(by_second("second"));
-    with_crashes(SharedLibrary::to_readers(role, call_shapes(), spec).whose_writer_crashes())
+    with_crashes(SharedLibrary::<Method>::to_readers(call_shapes(), spec).whose_writer_crashes())
         .published(seal, &[(2, 2, 2)])
         .broken("by-put", by_put)
         .broken("tail-first", tail_first)

@@ -2,6 +2,7 @@
 //! body.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use itertools::Itertools;
 use mowgli_core::edit::Calls;
@@ -18,23 +19,13 @@ pub struct SharedLibrary<M> {
     form: DeclarationForm,
     /// Returns the objects that may exist among these threads.
     objects: fn(&World) -> Vec<Object>,
-    /// The role of the threads that may make a call. `None` if all threads may make it.
-    role: fn(M) -> Option<MemberRole>,
     /// The initial value of cells, which calls return if nothing was written.
     init: Val,
     /// True if the writers may crash.
     crashes: bool,
     shapes: &'static Shapes,
     spec: fn() -> Spec,
-}
-
-/// The role of a thread for an object that has members.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MemberRole {
-    /// The first member.
-    Writer,
-    /// Another member.
-    Reader,
+    methods: PhantomData<fn() -> M>,
 }
 
 impl<M> Clone for SharedLibrary<M> {
@@ -56,13 +47,14 @@ impl<M: Methods> SharedLibrary<M> {
     pub fn on_a_node(shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Node] };
-        Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shapes, spec }
+        Self { form, objects, init: Val::Int(0), crashes: false, shapes, spec, methods: PhantomData }
     }
 
-    /// Makes a library of objects from one thread to others.
-    pub fn to_readers(role: fn(M) -> Option<MemberRole>, shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
+    /// Makes a library of objects from one thread to others. Each shape says who makes the call.
+    pub fn to_readers(shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
-        Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shapes, spec }
+        let objects = of_members::<M>;
+        Self { form, objects, init: Val::Int(0), crashes: false, shapes, spec, methods: PhantomData }
     }
 
     /// Makes bottom the initial value, which calls may return.
@@ -78,12 +70,8 @@ impl<M: Methods> SharedLibrary<M> {
     }
 
     fn may(&self, world: &World, thread: Tid, call: &Call) -> bool {
-        let members = &world.objects[&call.loc(0)].members;
-        match (self.role)(M::of(call)) {
-            None => true,
-            Some(MemberRole::Writer) => members.first() == Some(&thread),
-            Some(MemberRole::Reader) => members.iter().skip(1).contains(&thread),
-        }
+        let callers = self.shapes.callers(world, &Event { thread, call: call.clone(), ret: Val::Top });
+        callers.is_none_or(|who| who.contains(&thread.into()))
     }
 }
 
@@ -108,10 +96,22 @@ fn of_members<M: Methods>(world: &World) -> Vec<Object> {
     members.map(|members| Object::new(M::LIBRARY).members(&members)).collect()
 }
 
+/// Returns the first member of an object, as a list.
+#[must_use]
+pub fn writer(x: Expr) -> Expr {
+    Expr::tuple([members(x).first()])
+}
+
+/// Returns the other members.
+#[must_use]
+pub fn readers(x: Expr) -> Expr {
+    members(x).rest()
+}
+
 /// Returns the nodes of an object's readers.
 #[must_use]
 pub fn targets(x: Expr) -> Expr {
-    nodes(members(x).rest())
+    nodes(readers(x))
 }
 
 impl<M: Methods> Library for SharedLibrary<M> {
@@ -133,10 +133,6 @@ impl<M: Methods> Library for SharedLibrary<M> {
 
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(self.shapes)
-    }
-
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        if self.may(world, event.thread, &event.call) { self.shapes.of(world, event) } else { Vec::new() }
     }
 
     fn spec(&self) -> Spec {

@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, by_second, elsewhere, fetch, of_threads, on, on_members, own, register, targets,
+    SharedLibrary, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register, targets, writer,
 };
 
 methods! {
@@ -21,15 +21,11 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Raise { .. }) { MemberRole::Writer } else { MemberRole::Reader })
-}
-
 /// Raise {aNRW_n | n a node of a reader}, Check {aCR}.
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Raise { x } => { for n in (targets(x)) { aNRW(n): writes x at n, 1 } }
-        Check { x } => { aCR: reads x at (here()), ret() }
+        Raise { x } by writer(x) => { for n in (targets(x)) { aNRW(n): writes x at n, 1 } }
+        Check { x } by readers(x) => { aCR: reads x at (here()), ret() }
     }
 }
 
@@ -57,7 +53,7 @@ pub fn entry() -> Entry {
         .declaring("the signal lies on another node", elsewhere("raised"))
         .replace(calls!(Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen"), word, x.wid("d"))));
     let second = signal.clone().replace(by_second("raised"));
-    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::to_readers(call_shapes(), register), Wait)
         .with(variant("published", "a put raises the signal", Sound, signal, bounds))
         .with(variant("stored", "a signal on the own node is a store", Unsound, stored, bounds))
         .with(variant("two-queue-pairs", "data and signal go separate ways", Unsound, two_queue_pairs, bounds))

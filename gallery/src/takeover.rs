@@ -10,7 +10,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::dying::Dying;
-use crate::shared::{MemberRole, SharedLibrary, fetch, found, of_threads, own, targets, word_term};
+use crate::shared::{SharedLibrary, fetch, found, of_threads, own, readers, targets, word_term, writer};
 
 methods! {
     enum Method of TAKEOVER = "takeover" {
@@ -25,14 +25,6 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<MemberRole> {
-    Some(if matches!(method, Method::Set { .. } | Method::End { .. }) {
-        MemberRole::Writer
-    } else {
-        MemberRole::Reader
-    })
-}
-
 /// Returns the node of the word, the first of those whose threads may take it.
 fn word_node(x: Expr) -> Expr {
     targets(x).min()
@@ -41,10 +33,10 @@ fn word_node(x: Expr) -> Expr {
 /// Set {aNRW_n}, End {aWT}, Take {aMF}, Look {aCR}.
 fn call_shapes() -> &'static Shapes {
     shapes! { Method:
-        Set { x, v } => { aNRW(word_node(x)): writes x at (word_node(x)), v }
-        End { .. } => { aWT }
-        Take { x, v } => { aMF: writes x at (word_node(x)), v }
-        Look { x } => { aCR: reads x at (word_node(x)), ret() }
+        Set { x, v } by writer(x) => { aNRW(word_node(x)): writes x at (word_node(x)), v }
+        End { x } by writer(x) => { aWT }
+        Take { x, v } by readers(x) => { aMF: writes x at (word_node(x)), v }
+        Look { x } by readers(x) => { aCR: reads x at (word_node(x)), ret() }
     }
 }
 
@@ -90,7 +82,7 @@ fn marked(v: Expr) -> Expr {
 #[must_use]
 pub fn entry() -> Entry {
     let library = Dying {
-        kind: SharedLibrary::to_readers(role, call_shapes(), spec),
+        kind: SharedLibrary::<Method>::to_readers(call_shapes(), spec),
         ends: |method| matches!(method, Method::End { .. }),
         waits: |method| matches!(method, Method::Take { .. }),
         may_be_late: |method| matches!(method, Method::Set { .. }),

@@ -153,22 +153,3 @@ fn events_of_memory_models_have_the_shapes_that_the_text_says() {
         insta::assert_snapshot!(library.name().text(), reported(library, world));
     }
 }
-
-/// A library that has terms gives the same shapes as they do: it does not override [`Library::shapes`], but for crashes.
-#[test]
-fn shapes_are_those_of_the_terms() {
-    let entries = catalogue();
-    let entries_of_x86 = x86::catalogue();
-    let of_entries =
-        entries.iter().chain(&entries_of_x86).map(|e| (e.library().expect("a library"), world(&*e.subject)));
-    let memories: [(&dyn Hints, World); 2] = [
-        (&wait::Wait, world(&wait::WordClients { rmw: true })),
-        (&tso::Tso::PUBLISHED, world(&tso::PollClients { rmw: true })),
-    ];
-    for (library, world) in of_entries.chain(memories) {
-        let terms = library.shape_terms().expect("terms");
-        for event in library.methods().iter().flat_map(|method| calls(library, &world, method)) {
-            assert_eq!(library.shapes(&world, &event), terms.of(&world, &event), "{event}");
-        }
-    }
-}

@@ -111,10 +111,10 @@ impl Default for CheckOptions<'_> {
 }
 
 impl CheckOptions<'_> {
-    /// Returns the same options with a deadline at most this number of seconds from now.
+    /// Returns the same options with a deadline at most this number of steps from now.
     #[must_use]
-    pub fn within(&self, seconds: u64) -> Self {
-        Self { deadline: self.deadline.within(seconds), ..*self }
+    pub fn within(&self, steps: u64) -> Self {
+        Self { deadline: self.deadline.within(steps), ..*self }
     }
 }
 

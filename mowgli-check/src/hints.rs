@@ -190,8 +190,8 @@ mod tests {
             Bal::Plain.methods()
         }
 
-        fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-            Bal::Plain.shapes(world, event)
+        fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+            Bal::Plain.shapes_by_function(world, event)
         }
 
         fn has_rounds(&self) -> bool {
@@ -232,8 +232,8 @@ mod tests {
             Bal::Plain.methods()
         }
 
-        fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-            let mut shapes = Bal::Plain.shapes(world, event);
+        fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+            let mut shapes = Bal::Plain.shapes_by_function(world, event);
             if world.node_of(event.thread) == Node(2) {
                 shapes.iter_mut().for_each(|shape| *shape = shape.iter().copied().skip(1).collect());
             }
@@ -279,7 +279,7 @@ mod tests {
             Sv.shape_terms()
         }
 
-        fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
             let writes = || events.iter().filter(|e| e.call.method.text() == "Write").map(|e| e.call.args[1]);
             writes().all(|v| writes().filter(|w| *w == v).count() == 1)
         }

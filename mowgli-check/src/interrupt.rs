@@ -1,8 +1,8 @@
-//! Interruption of work before it is done: at a time limit, or at Ctrl-C. Results so far are kept, and undecided
-//! questions are reported.
+//! Interruption of work before it is done: at a limit of steps or of time, or at Ctrl-C. Results so far are kept, and
+//! undecided questions are reported.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
@@ -22,38 +22,48 @@ pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// The time by which work is to stop, if there is one; Ctrl-C comes before any.
+/// The steps that all searches of this process have taken.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of steps of this process. A step is a time at which a search asks whether to stop.
+pub fn steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+/// The steps that a search takes in about a second.
+pub const SECOND: u64 = 100_000;
+
+/// The limit by which work is to stop, if there is one; Ctrl-C comes before any. Steps are counted, so a busy machine changes no
+/// verdict; a time cancels the work.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Deadline(Option<Instant>);
+pub struct Deadline {
+    time: Option<Instant>,
+    steps: Option<u64>,
+}
 
 impl Deadline {
     /// Returns the deadline this number of seconds from now; `None` means never.
     #[must_use]
     pub fn after(seconds: Option<u64>) -> Self {
-        Self(seconds.map(|s| Instant::now() + Duration::from_secs(s)))
+        Self { time: seconds.map(|s| Instant::now() + Duration::from_secs(s)), steps: None }
     }
 
-    /// Returns this deadline, or the one this number of seconds from now if that is earlier.
+    /// Returns this deadline, or the one this number of steps from now if that is earlier.
     #[must_use]
-    pub fn within(self, seconds: u64) -> Self {
-        self.after_at_most(Duration::from_secs(seconds))
+    pub fn within(self, more: u64) -> Self {
+        let own = steps().saturating_add(more);
+        Self { steps: Some(self.steps.map_or(own, |known| known.min(own))), ..self }
     }
 
-    /// Returns this deadline, or the one after this time from now if that is earlier.
-    #[must_use]
-    pub fn after_at_most(self, time: Duration) -> Self {
-        let own = Instant::now() + time;
-        Self(Some(self.0.map_or(own, |d| d.min(own))))
-    }
-
-    /// True if work is to stop.
+    /// Counts a step, and returns whether work is to stop.
     #[must_use]
     pub fn expired(self) -> bool {
-        requested() || self.0.is_some_and(|d| Instant::now() >= d)
+        let step = STEPS.fetch_add(1, Ordering::Relaxed);
+        requested() || self.steps.is_some_and(|end| step >= end) || self.time.is_some_and(|d| Instant::now() >= d)
     }
 }
 
-/// Returns the reason why a search stopped at a [`Deadline`]: the time limit, or an interruption.
+/// Returns the reason why a search stopped at a [`Deadline`]: its limit, or an interruption.
 #[must_use]
 pub fn cause(stop: Stop) -> Stop {
     if stop == Stop::Time && requested() { Stop::Interrupted } else { stop }

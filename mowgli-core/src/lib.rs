@@ -37,7 +37,7 @@
 //! struct Memory;
 //! impl Library for Memory {
 //!     named_by!(Method);
-//!     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+//!     fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
 //!         let cell = |loc| Cell { loc, node: Node(1) };
 //!         let sub = match Method::of(&event.call) {
 //!             Method::Read { x } => Sub::read(Sc::Any, cell(x), Reads::Is(event.ret)),

@@ -37,7 +37,7 @@ pub(crate) fn consistent(c: &mut Spec) {
 impl Library for TestMemory {
     named_by!(Method);
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         let sub = match Method::of(&event.call) {
             Method::Read { x } => Sub::read(Sc::Any, x.on(Node(1)), event.ret),
             Method::Write { x, v } => Sub::write(Sc::Any, x.on(Node(1)), v),

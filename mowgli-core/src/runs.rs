@@ -116,7 +116,7 @@ pub enum Stop {
     Growth,
     /// More states of a machine than this limit.
     States(usize),
-    /// The time budget was used up.
+    /// The budget of steps or time was used up.
     Time,
     /// The user interrupted the search.
     Interrupted,
@@ -154,7 +154,7 @@ impl std::fmt::Display for Stop {
             ),
             Self::OutOfNowhere => f.write_str("values may come out of nowhere, so what can still be read is not known"),
             Self::NotAsked => f.write_str("the check ended before it was asked"),
-            Self::Time => f.write_str("the time limit was reached"),
+            Self::Time => f.write_str("the limit of steps or time was reached"),
             Self::Interrupted => f.write_str("it was interrupted"),
         }
     }

@@ -269,7 +269,7 @@ struct Wide(i64);
 impl Library for Wide {
     named_by!(Method);
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = Cell { loc: event.call.loc(0), node: Node(1) };
         vec![(1..=self.0).map(|v| Sub::write(Tso::W, cell, Writes::Is(Val::Int(v)))).collect()]
     }

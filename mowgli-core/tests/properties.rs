@@ -44,12 +44,12 @@ enum Ticks {
 impl Library for Ticks {
     named_by!(Method);
 
-    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, _: &Event) -> Vec<Shape> {
         let happens = *self != Self::Never;
         happens.then(|| Shape::from([Sub::quiet(Once::Tick)])).into_iter().collect()
     }
 
-    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
         *self != Self::Even || events.len().is_multiple_of(2)
     }
 

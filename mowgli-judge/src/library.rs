@@ -68,20 +68,26 @@ pub trait Library: Send + Sync {
         method::fault(world, thread, call, self.methods())
     }
 
-    /// Returns the shapes of calls as terms, which provers and readers can analyse. By default `None`; then
-    /// [`Self::shapes`] is a function.
+    /// Returns the shapes of calls as terms, which provers and readers can analyse. By default `None`. Only then is
+    /// [`Self::shapes_by_function`] asked.
     fn shape_terms(&self) -> Option<&Shapes> {
         None
     }
 
     /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
-    /// no execution has the event. By default the meaning of [`Self::shape_terms`]; each library has one of the two.
+    /// no execution has the event. By default the meaning of [`Self::shape_terms`]. If that is given, it alone is asked.
     ///
     /// # Panics
     /// If the call has a fault: see [`Self::fault`].
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
         let terms = self.shape_terms();
         terms.unwrap_or_else(|| panic!("{} has neither shape_terms nor shapes", self.name())).of(world, event)
+    }
+
+    /// Returns the shapes of an event in a world with crashes, given those of the whole event. By default the same.
+    fn cut_off(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
+        let _ = (world, event);
+        whole
     }
 
     /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
@@ -108,17 +114,18 @@ pub trait Library: Send + Sync {
     /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
     /// execution is inconsistent, so an implementation must not end with such events. For the assumptions about clients
     /// see [`Self::is_well_formed`]. `events` are those of this library, by thread, in program order.
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        !self.has_rounds() || is_in_rounds(world, events)
+    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
+        let _ = (world, events);
+        true
     }
 
     /// True if the calls of each thread about an object come in rounds, and all members of the object take part in each
-    /// round. Then `admits` accepts exactly that, and proofs for all clients use it.
+    /// round. Then exactly that is admitted, whatever [`Self::admits_by_function`] says, and proofs for all clients use it.
     fn has_rounds(&self) -> bool {
         false
     }
 
-    /// True if the specification covers these calls, given as in [`Self::admits`]. Otherwise every execution is
+    /// True if the specification covers these calls, given as in [`Self::admits_by_function`]. Otherwise every execution is
     /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because
     /// nothing can be violated. The answer must not depend on results and data arguments, because executions that share
     /// a search may differ in these.
@@ -159,7 +166,7 @@ pub trait Hints: Library {
         let of_shape = match self.shape_terms() {
             Some(terms) => terms.results(world, &any, cells),
             None => {
-                let shapes = self.shapes(world, &any);
+                let shapes = self.shapes_by_function(world, &any);
                 let of_result = shapes.iter().flatten().filter(|sub| sub.reads == Some(Reads::Is(Val::Top)));
                 of_result.filter_map(|sub| sub.cell).flat_map(cells).collect()
             }
@@ -196,8 +203,8 @@ pub trait Hints: Library {
         None
     }
 
-    /// True if an implementation must return from all these calls, given as in [`Library::admits`]. False if a call waits
-    /// for one that is missing: then an implementation may return, unlike where `admits` is false, but need not.
+    /// True if an implementation must return from all these calls, given as in [`Library::admits_by_function`]. False if a call waits
+    /// for one that is missing: then an implementation may return, unlike where they are not admitted, but need not.
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true
@@ -243,6 +250,27 @@ pub trait Hints: Library {
     /// true only if the event can be removed from every consistent execution. By default the table decides.
     fn only_looks(&self, event: &Event) -> bool {
         method::find(self.methods(), &event.call).is_some_and(|m| m.looks)
+    }
+}
+
+/// The definitions in force. No library can replace them, so proofs read in its terms what checks run.
+impl dyn Hints + '_ {
+    /// Returns the ways in which an event can happen: those of [`Library::shape_terms`], cut off where threads or nodes may crash, or
+    /// else [`Library::shapes_by_function`].
+    #[must_use]
+    pub fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        match self.shape_terms() {
+            None => self.shapes_by_function(world, event),
+            Some(terms) if world.crashes.is_empty() => terms.of(world, event),
+            Some(terms) => self.cut_off(world, event, terms.of(world, event)),
+        }
+    }
+
+    /// True if the plain execution alone permits consistency: if it is in rounds, for [`Library::has_rounds`], or else as
+    /// [`Library::admits_by_function`] says.
+    #[must_use]
+    pub fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        if self.has_rounds() { is_in_rounds(world, events) } else { self.admits_by_function(world, events) }
     }
 }
 
@@ -499,8 +527,12 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.by.shape_terms()
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
         self.by.shapes(world, event, self.of.shapes(world, event))
+    }
+
+    fn cut_off(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
+        self.of.cut_off(world, event, whole)
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
@@ -511,7 +543,7 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.initial()
     }
 
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
         self.of.admits(world, events)
     }
 

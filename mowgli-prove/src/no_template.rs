@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Name;
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, Returns};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
@@ -55,7 +55,7 @@ fn kind_of(refusal: &Refusal) -> &str {
 }
 
 /// Returns the families of stamps that calls of each method may promise.
-fn promised(source: &ProofSource<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
+fn promised(source: &ProofSource<'_>, library: &dyn Hints) -> BTreeMap<Name, BTreeSet<String>> {
     let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
     let bound = Bound::default();
     for world in source.worlds() {
@@ -70,7 +70,7 @@ fn promised(source: &ProofSource<'_>, library: &dyn Library) -> BTreeMap<Name, B
 }
 
 /// Returns the families of stamps of a call, whatever it returns.
-fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core::ids::Tid) -> Vec<String> {
+fn stamps(library: &dyn Hints, world: &World, call: &Call, thread: mowgli_core::ids::Tid) -> Vec<String> {
     let results = match method::find(library.methods(), call).map(|m| m.returns) {
         Some(Returns::Nothing) => vec![Val::Unit],
         Some(Returns::Bool) => [false, true].map(Val::Bool).to_vec(),

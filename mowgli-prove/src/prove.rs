@@ -15,7 +15,7 @@ use mowgli_core::flow::Runs;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::judge::Reading;
-use mowgli_core::library::{Libraries, is_in_rounds};
+use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::{Skeleton, skeletons};
@@ -879,11 +879,6 @@ fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
         let assumption = of.assumption();
         let own = made.iter().filter(|(_, event)| event.call.library == library);
         let events: Vec<(&World, &Event)> = own.map(|(world, event)| (world, event)).collect();
-        // Proofs read terms, and checks run functions.
-        let terms = of.shape_terms();
-        if terms.is_some_and(|terms| events.iter().any(|(world, e)| terms.of(world, e) != of.shapes(world, e))) {
-            found.insert(format!("the shapes of {library} are not those that its terms say"));
-        }
         for _ in 0..DRAWS.min(events.len() * DRAWS) {
             let (world, first) = events[rng.below(events.len())];
             let alike: Vec<&Event> = events.iter().filter(|(w, _)| *w == world).map(|(_, e)| *e).collect();
@@ -901,9 +896,6 @@ fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
                     ));
                 }
                 _ => {}
-            }
-            if of.has_rounds() && of.admits(world, &chosen) != is_in_rounds(world, &chosen) {
-                found.insert(format!("{library} does not admit just the calls that come in rounds"));
             }
             if !concrete && !of.has_rounds() && !of.admits(world, &chosen) {
                 found.insert(format!("{library} does not admit some calls; that there are none is not proved"));

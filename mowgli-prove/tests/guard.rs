@@ -167,7 +167,8 @@ fn compared(libraries: &[&str], cases: usize, least_proved: usize, least_refuted
     assert!(sum(&found, 0) >= least_proved && sum(&found, 1) >= least_refuted, "{found:?}");
     // A part of them is of each library.
     let least = |least: usize| least / libraries.len() / 4;
-    let is_spread = |[proved, refuted, _]: &[usize; 3]| *proved >= least(least_proved) && *refuted >= least(least_refuted);
+    let is_spread =
+        |[proved, refuted, _]: &[usize; 3]| *proved >= least(least_proved) && *refuted >= least(least_refuted);
     assert!(found.iter().all(is_spread), "{found:?}");
 }
 
@@ -761,10 +762,8 @@ fn siblings() {
         ("a copy is overwritten after it was sent", overwritten_after_sending),
         ("a fence waits if there are others", no_wait_where_nothing_is_fenced),
     ];
-    let mut cases: Vec<Case> = of_sv
-        .into_iter()
-        .map(|(words, bodies)| published("sv").with(SvOverWait.with(words, &bodies), words))
-        .collect();
+    let mut cases: Vec<Case> =
+        of_sv.into_iter().map(|(words, bodies)| published("sv").with(SvOverWait.with(words, &bodies), words)).collect();
     let flag = |x: Expr, t: Expr| x.part("count", [t]);
     let count = move |x: Expr, until: Body| {
         body! {

@@ -97,7 +97,7 @@ impl Library for Crash {
     }
 
     /// True if each thread for which a `Dead` has returned has stopped.
-    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
         let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
         events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
     }
@@ -138,11 +138,7 @@ impl Hints for Crash {
 
 /// Returns the shapes of an event of a memory model, where an operation may be cut off. The shape in which nothing is done is
 /// in the result once, because different shapes have it in common.
-pub(crate) fn cut_off(of: &impl Library, world: &World, event: &Event) -> Vec<Shape> {
-    let shapes = of.shape_terms().map_or_else(Vec::new, |terms| terms.of(world, event));
-    if world.crashes.is_empty() {
-        return shapes;
-    }
+pub(crate) fn cut_off(world: &World, event: &Event, shapes: Vec<Shape>) -> Vec<Shape> {
     let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| RdmaStamp::of(sub.stamp).node());
     if !to.is_some_and(|to| world.may_stop(event.thread) || world.crashes.nodes.contains(to)) {
         return shapes;

@@ -74,7 +74,7 @@ impl Library for Tso {
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
         let mut open: BTreeMap<(Tid, Option<Qp>), usize> = BTreeMap::new();
         events.iter().all(|e| {
             let takes = taken(world, e);
@@ -103,8 +103,8 @@ impl Library for Tso {
         })
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        cut_off(self, world, event)
+    fn cut_off(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
+        cut_off(world, event, whole)
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {

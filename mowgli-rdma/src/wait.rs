@@ -212,8 +212,8 @@ impl Library for Wait {
         Some(shapes())
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        cut_off(self, world, event)
+    fn cut_off(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
+        cut_off(world, event, whole)
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {

@@ -13,11 +13,11 @@ use serde::Serialize;
 use crate::check::{CheckOptions, CheckQuestion, check};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
-use crate::interrupt::cause;
+use crate::interrupt::{SECOND, cause};
 use crate::shards::log::RunPart;
 
-/// The seconds for the check of one variant against one specification.
-const SECONDS: u64 = 20;
+/// The steps for the check of one variant against one specification.
+const STEPS: u64 = 20 * SECOND;
 
 /// The broken variants that one weaker specification no longer catches.
 #[derive(Clone, Debug, Serialize)]
@@ -65,7 +65,7 @@ pub fn worths(
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
     let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, InputError> {
-        let options = CheckOptions { ask: CheckQuestion::Local, ..options.within(SECONDS) };
+        let options = CheckOptions { ask: CheckQuestion::Local, ..options.within(STEPS) };
         let mut stopped = None;
         for bound in &bounds {
             let checked = check(entry, variant, bound, &options)?;

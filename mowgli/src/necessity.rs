@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::check::{CheckOptions, Checked, arguments, check};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
-use crate::interrupt::cause;
+use crate::interrupt::{SECOND, cause};
 
 /// Whether an operation is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -89,8 +89,8 @@ pub struct Necessity {
 /// The most clients of a default bound.
 const CLIENTS: u128 = 10_000;
 
-/// The seconds for the check of one change.
-const SECONDS: u64 = 60;
+/// The steps for the check of one change.
+const STEPS: u64 = 60 * SECOND;
 
 /// Returns the default bounds: two threads with one call each, and one thread with three. If two threads with two calls
 /// are few enough clients, they are the last bound. If a client needs several calls, for example of a lock, the bounds
@@ -135,7 +135,7 @@ pub fn necessity(
     // Drops bounds without clients. A bound stays if the time is up, because the check then reports the limit.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
     let run = |variant: &Variant| -> Result<Vec<Checked>, InputError> {
-        let options = CheckOptions { ends: question == ChangeKind::Mutants, ..options.within(SECONDS) };
+        let options = CheckOptions { ends: question == ChangeKind::Mutants, ..options.within(STEPS) };
         let mut all = Vec::new();
         for bound in &bounds {
             all.push(check(entry, variant, bound, &options)?);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{Colours, drawn};
 use crate::error::InputError;
+use crate::interrupt::SECOND;
 use crate::litmus::machine;
 use crate::litmus::notation::completions;
 use crate::litmus::parse::{on_network, over, parse_in};
@@ -21,6 +22,9 @@ use crate::report::{Drawn, FoundOutcomes, Page, TestRow};
 
 /// Milliseconds between two reports of outcomes, because a page draws each of them.
 const BATCH: f64 = 250.0;
+
+/// The seconds that cancel a question, for each second of its steps.
+const CANCEL: f64 = 10.0;
 
 /// The random runs for one question.
 const RUNS: u64 = 25;
@@ -62,7 +66,8 @@ pub struct PlayQuestion {
     pub to: Vec<String>,
 }
 
-/// Answers a question in JSON within some seconds, also in JSON. `now` counts milliseconds. While a search runs, `send` gets
+/// Answers a question in JSON, also in JSON, within the steps of about so many seconds. Ten times as many seconds cancel it. `now`
+/// counts milliseconds. While a search runs, `send` gets
 /// pages with the outcomes that it has found.
 ///
 /// ```
@@ -82,7 +87,7 @@ pub fn answered(
     send: &dyn Fn(&str),
 ) -> String {
     let (begin, found) = (now(), RefCell::new(FoundOutcomes::default()));
-    let last = Cell::new(begin);
+    let (last, left) = (Cell::new(begin), Cell::new((seconds * SECOND as f64) as u64));
     // The search asks often whether the time is up, so what waits is sent soon, though no outcome comes after it.
     let expired = || {
         let time = now();
@@ -90,7 +95,7 @@ pub fn answered(
             last.set(time);
             send(&Page { found: Some(found.take()), ..Page::default() }.json());
         }
-        time - begin >= 1000.0 * seconds
+        left.replace(left.get().saturating_sub(1)) == 0 || time - begin >= CANCEL * 1000.0 * seconds
     };
     let limits = Limits { expired: &expired, ..Limits::default() };
     let page = match serde_json::from_str::<PageQuestion>(question) {

@@ -262,7 +262,7 @@ fn every_command_has_an_answer_for_tests_with_branches_and_loops() {
     // A loop that only writes fills the store buffer for ever.
     let writes = with("writes.litmus", " while true { | a := y ;\n x := 1 | ;\n } | ;\nforbidden (a=1)\n");
     let late = mowgli(&["walk", &writes, "--timeout", "1"]);
-    assert!(late.code == 3 && late.err.contains("the time limit"), "{}{}", late.out, late.err);
+    assert!(late.code == 3 && late.err.contains("limit of steps or time"), "{}{}", late.out, late.err);
     ran(&["robust", &waits], 3, "vacuous: no execution ends: a thread waits for what never happens");
     let partly = " x := 1 | b := x ;\n await y = 1 | if b = 1 { ;\n | y := 1 ;\n | } ;\n";
     let partly = with("partly.litmus", partly);
@@ -398,7 +398,11 @@ fn a_failed_assertion_is_1_and_a_limit_is_3() {
     assert_eq!(mowgli(&["litmus", &good]).code, 0);
     let stopped = mowgli(&["litmus", "--timeout", "0", "--json", &good]);
     assert_eq!(stopped.code, 3, "{}", stopped.out);
-    assert!(stopped.out.contains("\"complete\":false") && stopped.out.contains("time limit"), "{}", stopped.out);
+    assert!(
+        stopped.out.contains("\"complete\":false") && stopped.out.contains("limit of steps or time"),
+        "{}",
+        stopped.out
+    );
 }
 
 /// A call that its library forbids is bad input, not an open question. Other files are solved.
@@ -579,7 +583,11 @@ fn checks_have_the_codes_that_they_document() {
     assert!(broken.out.contains("The specifications forbid it"), "{}", broken.out);
     let stopped = mowgli(&["check", "sv", "--timeout", "0", "--json"]);
     assert_eq!(stopped.code, 3, "{}", stopped.out);
-    assert!(stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("time limit"), "{}", stopped.out);
+    assert!(
+        stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("limit of steps or time"),
+        "{}",
+        stopped.out
+    );
 }
 
 /// `sv` takes long, so `spinlock` is checked first, and its verdict is there while `sv` is searched.
@@ -1210,9 +1218,9 @@ fn a_clock_that_is_always_late_is_never_an_answer() {
             let ran = mowgli(&args);
             let said = format!("{}{}", ran.out, ran.err);
             assert_eq!(ran.code, 3, "{args:?}: {said}");
-            assert!(said.contains("the time limit was reached"), "{args:?}: {said}");
+            assert!(said.contains("the limit of steps or time was reached"), "{args:?}: {said}");
             if !form.is_empty() {
-                assert!(ran.out.contains("the time limit was reached"), "{args:?}: {said}");
+                assert!(ran.out.contains("the limit of steps or time was reached"), "{args:?}: {said}");
                 let lines = ran.out.lines().map(serde_json::from_str::<serde_json::Value>);
                 assert!(lines.collect::<Result<Vec<_>, _>>().is_ok_and(|all| !all.is_empty()), "{args:?}");
             }

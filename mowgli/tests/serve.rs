@@ -142,7 +142,7 @@ fn what_nobody_waits_for_is_given_up() {
 fn a_test_that_needs_too_much_is_stopped() {
     let served = served(&["--timeout", "1", "--memory", "512"]);
     let answer = solve(&served, &large());
-    assert!(answer.contains("time limit") || answer.contains("this test needs more than"), "{answer}");
+    assert!(answer.contains("limit of steps or time") || answer.contains("this test needs more than"), "{answer}");
     assert!(solve(&served, TEST).contains("\"holds\":true"), "it still answers");
 }
 
@@ -165,7 +165,10 @@ fn outcomes_come_while_the_search_runs() {
     assert!(first.contains("\"decided\":[[\"allowed (b0=0)\",true]]"), "{first}");
     assert!(begin.elapsed().as_secs() < 3, "the search still runs");
     let last = answer.lines().map_while(Result::ok).last().expect("an answer");
-    assert!(last.contains("\"stopped\":\"the time limit was reached\"") && last.contains("\"holds\":true"), "{last}");
+    assert!(
+        last.contains("\"stopped\":\"the limit of steps or time was reached\"") && last.contains("\"holds\":true"),
+        "{last}"
+    );
 }
 
 #[test]

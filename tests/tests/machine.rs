@@ -691,12 +691,12 @@ impl Library for LiteralSc {
         Tso::PUBLISHED.methods()
     }
 
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        Tso::PUBLISHED.admits(world, events)
+    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
+        Tso::PUBLISHED.admits_by_function(world, events)
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        Tso::PUBLISHED.shapes(world, event)
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+        Tso::PUBLISHED.shapes_by_function(world, event)
     }
 
     fn spec(&self) -> Spec {

@@ -49,7 +49,7 @@ struct Pile;
 impl Library for Pile {
     named_by!(OfPile);
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         let top = |loc| Cell { loc, node: Node(1) };
         vec![match OfPile::of(&event.call) {
             OfPile::Pop { x } => Shape::from([Sub::read(aCR, top(x), Reads::Is(event.ret))]),
@@ -141,8 +141,8 @@ struct Glance;
 impl Library for Glance {
     named_by!(OfPile);
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        Pile.shapes(world, event)
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+        Pile.shapes_by_function(world, event)
     }
 
     fn spec(&self) -> Spec {
@@ -270,7 +270,7 @@ fn ask<T>(of: impl FnOnce(&dyn Hints) -> T) -> T {
 impl Library for Signal {
     named_by!(OfSignal);
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
         ask(|library| library.shapes(world, &Event { call: of_latch(&event.call), ..event.clone() }))
     }
 

@@ -217,6 +217,36 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     assert!(!text("mowgli-judge/Cargo.toml").contains("mowgli-core"), "the search depends on the judge");
 }
 
+/// No verdict depends on a clock. These files read one to cancel a search, or to say how long something took, and these commands
+/// have a default limit in seconds: programs that run, a process that serves a browser, and the cancellation of a solver.
+#[test]
+fn searches_end_by_counts() {
+    let reads = ["mowgli-check/src/check.rs", "mowgli-check/src/interrupt.rs"];
+    let reads =
+        [&reads[..], &["mowgli-prove/src/prove.rs", "mowgli-prove/src/solve.rs", "mowgli-prove/src/theorem.rs"]]
+            .concat();
+    let crates =
+        ["mowgli-check", "mowgli-prove", "mowgli-rdma", "mowgli-x86", "libraries", "gallery", "mowgli/src/repair"];
+    for file in crates
+        .iter()
+        .flat_map(|folder| below(&root().join(folder)))
+        .filter(|f| f.extension().is_some_and(|e| e == "rs"))
+    {
+        let name = file.strip_prefix(root()).unwrap().display().to_string();
+        let is_read = std::fs::read_to_string(&file).unwrap().contains("Instant::now");
+        assert!(
+            !is_read || reads.contains(&&*name) || name.contains("/tests/") || name.contains("/benches/"),
+            "{name} reads a clock"
+        );
+    }
+    let limits = ["c.rs", "prove.rs", "run.rs", "serve.rs", "site.rs"];
+    for file in sources(&root().join("mowgli/src/command")) {
+        let (text, name) =
+            (std::fs::read_to_string(&file).unwrap(), file.file_name().unwrap().to_str().unwrap().to_owned());
+        assert!(!text.contains("timeout: u64") || limits.contains(&&*name), "{name} has a limit in seconds by default");
+    }
+}
+
 /// Returns the pages of the book.
 pub(crate) fn pages() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().file_name());

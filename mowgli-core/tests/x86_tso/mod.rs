@@ -65,11 +65,11 @@ pub struct Changed {
 impl Library for Changed {
     named_by!(Method);
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        Memory.shapes(world, event)
+    fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {
+        Memory.shapes_by_function(world, event)
     }
 
-    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
         (self.admits)(events)
     }
 
@@ -91,7 +91,7 @@ impl Hints for Changed {
 impl Library for Memory {
     named_by!(Method);
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = |loc| Cell { loc, node: Node(1) };
         let found = Reads::Is(event.ret);
         let sub = match Method::of(&event.call) {
@@ -149,7 +149,7 @@ fn critical_section(s: &SubView) -> Option<Val> {
 impl Library for Lock {
     named_by!(Section);
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
+    fn shapes_by_function(&self, _: &World, event: &Event) -> Vec<Shape> {
         let stamp = if event.call.method.text() == "Acquire" { Tso::U } else { Tso::W };
         vec![Shape::from([Sub::quiet(stamp)])]
     }

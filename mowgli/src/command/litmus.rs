@@ -9,7 +9,7 @@ use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::diagnostic;
 use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline, Failure};
+use crate::interrupt::{self, Deadline, Failure, SECOND};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, machine, order, parse, reference, report, run};
@@ -118,6 +118,9 @@ pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) ->
     let code = litmus(args, catalogue, Some(log));
     Done::of(code, interrupt::requested())
 }
+
+/// The most steps of random runs after a search that a limit stopped.
+const STEPS_OF_RUNS: u64 = 2 * SECOND;
 
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
 #[derive(Clone)]
@@ -315,7 +318,7 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
     let answer = answer(&test, args, catalogue)?;
-    let deadline = Deadline::after(args.timeout);
+    let deadline = Deadline::after(args.timeout).within(STEPS_OF_RUNS);
     let answer = match args.implemented.is_empty() {
         true => machine::with_witness_runs(&test, answer, &|| deadline.expired()),
         false => answer,

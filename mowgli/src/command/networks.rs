@@ -21,7 +21,7 @@ use super::shards::{Done, SharedArgs, is_shard};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline};
+use crate::interrupt::{self, Deadline, SECOND};
 use crate::networks::cases::{self, NetworkCase};
 use crate::networks::shown::{Shown, is_good, repairs, table};
 use crate::networks::{TableCell, TableRequest, decide};
@@ -67,9 +67,12 @@ pub(super) struct NetworksArgs {
     /// Print one JSON object for each library or test and network, one per line.
     #[arg(long)]
     json: bool,
-    /// Seconds for one library or test on one network, and for a repair of one body.
-    #[arg(long, value_name = "S", default_value_t = LIMIT)]
-    timeout: u64,
+    /// Steps of the search for one library or test on one network, and for a repair of one body.
+    #[arg(long, value_name = "N", default_value_t = LIMIT * SECOND)]
+    steps: u64,
+    /// Seconds after which each of these is cancelled.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
     #[command(flatten)]
     shared: SharedArgs,
     /// The links above the page.
@@ -80,7 +83,7 @@ pub(super) struct NetworksArgs {
 impl NetworksArgs {
     /// Returns the arguments for a page about these libraries, with links above it.
     pub(super) fn page_of(names: Vec<String>, html: PathBuf, links: &'static str) -> Self {
-        Self { names, html: Some(html), links, timeout: LIMIT, ..Self::default() }
+        Self { names, html: Some(html), links, steps: LIMIT * SECOND, ..Self::default() }
     }
 
     /// Returns the share of the verdicts to find, and the file for its lines.
@@ -165,7 +168,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
         return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
-    let limit = SolverLimit::of(args.timeout.saturating_mul(SolverLimit::SECOND));
+    let limit = SolverLimit::of(LIMIT * SolverLimit::SECOND);
     let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, confirms: true, keep: false };
     let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
     let part = log.map(|log| log.part("libraries".to_owned()));
@@ -176,7 +179,10 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
         through: args.through,
         repair: args.repair,
         prove: prover.as_ref(),
-        options: &|| CheckOptions { deadline: Deadline::after(Some(args.timeout)), ..CheckOptions::default() },
+        options: &|| CheckOptions {
+            deadline: Deadline::after(args.timeout).within(args.steps),
+            ..CheckOptions::default()
+        },
         share: part.as_ref(),
     };
     let mut cells = Vec::new();
@@ -216,7 +222,7 @@ fn tests(
     let mut all = Vec::new();
     let part = log.map(|log| log.part("tests".to_owned()));
     for (number, file) in texts(paths)?.into_iter().enumerate() {
-        let deadline = Deadline::after(Some(args.timeout));
+        let deadline = Deadline::after(args.timeout).within(args.steps);
         let ask = cases::CaseRequest {
             catalogue,
             networks: &args.networks(),

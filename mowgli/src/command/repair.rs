@@ -14,7 +14,7 @@ use super::out::{all_files, bar, json, moving, parsed, reported_in, save, worst}
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline, Failure};
+use crate::interrupt::{self, Deadline, Failure, SECOND};
 use crate::repair::{Costs, RepairRequest, bodies, repair};
 
 #[derive(Args)]
@@ -53,8 +53,11 @@ pub(super) struct RepairArgs {
     /// One JSON object a line and test or library.
     #[arg(long)]
     json: bool,
-    /// Seconds for one test, 60 if not given, or for one library; if not given that is 600, and no more than ten times what the
-    /// check of the first repair takes.
+    /// Steps of the search for one test, 6000000 if not given, or for one library. If not given that is 60000000, and no more than ten
+    /// times what the check of the first repair takes.
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Seconds after which the search is cancelled.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
 }
@@ -105,7 +108,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     }
     let entry = named(catalogue.entries(), name)?;
     let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
-    let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
+    let deadline = Deadline::after(args.timeout).within(args.steps.unwrap_or(600 * SECOND));
     let bar = bar(format!("{name} {}", variant.name), "clients");
     let progress = moving(&bar);
     let options =
@@ -120,7 +123,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
         limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
         bounds: args.within.limited(variant.bounds.clone()),
         is_everywhere: args.everywhere,
-        is_brief: args.timeout.is_none(),
+        is_brief: args.steps.is_none(),
         options: &options,
         prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
     };
@@ -133,7 +136,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
 fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> {
     let text = args.on.text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
-    let deadline = Deadline::after(Some(args.timeout.unwrap_or(60)));
+    let deadline = Deadline::after(args.timeout).within(args.steps.unwrap_or(60 * SECOND));
     let expired = || deadline.expired();
     let ask = RepairRequest {
         costs,

@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, Checked};
 use crate::error::{Code, InputError};
 use crate::explain;
-use crate::interrupt::{self, Deadline, Failure};
+use crate::interrupt::{self, Deadline, Failure, SECOND};
 use crate::repair::Costs;
 use crate::repair::bodies::{BodyRepairRequest, BodyRepairs, repair};
 use crate::report::{CheckRow, Drawn, FindingRow, Made, Page, RepairRow, TestRow};
@@ -182,7 +182,7 @@ fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &Repo
         }
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|_| args.repair) {
-            let options = CheckOptions { deadline: Deadline::after(Some(args.timeout.unwrap_or(600))), ..options };
+            let options = CheckOptions { deadline: Deadline::after(args.timeout).within(600 * SECOND), ..options };
             row.repair = Some(RepairRow::of_bodies(&repaired(entry, variant, &options)?));
         }
     }

@@ -8,7 +8,7 @@ use mowgli_rdma::robust::Cpu;
 use super::out::{all_files, parsed, reported_in, save, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
-use crate::interrupt::{self, Deadline};
+use crate::interrupt::{self, Deadline, SECOND};
 use crate::litmus::test::Model;
 
 #[derive(Args)]
@@ -26,9 +26,12 @@ pub(super) struct RobustArgs {
     /// Write the test with its smallest repair beside it, to NAME.fixed.litmus.
     #[arg(long)]
     fix: bool,
-    /// Seconds for one test.
-    #[arg(long, value_name = "S", default_value_t = 60)]
-    timeout: u64,
+    /// Steps of the search for one test.
+    #[arg(long, value_name = "N", default_value_t = 60 * SECOND)]
+    steps: u64,
+    /// Seconds after which a test is cancelled.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -62,7 +65,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, InputError> {
     if !is_named && !matches!(test.model, Model::RDMA_TSO | Model::RdmaSc) {
         return Ok(0);
     }
-    let deadline = Deadline::after(Some(args.timeout));
+    let deadline = Deadline::after(args.timeout).within(args.steps);
     let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
     let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| e.about(&name))?;
     if args.json {

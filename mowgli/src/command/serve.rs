@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The bounds on one test, and its network.
 #[derive(Args, Clone, Copy)]
 struct Bounds {
-    /// Seconds for one test.
+    /// The steps for one test, in seconds that they usually take. Ten times as many seconds cancel it.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
     timeout: u64,
     /// Memory for one test, in MiB.
@@ -204,12 +204,12 @@ fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<(
         });
         let relay = || printed.try_iter().for_each(|line| http::line(stream, line.trim_end()));
         // The child's own limit comes first. This one is for work that does not check the clock.
-        let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || {
+        let status = ended(&mut child, Duration::from_secs(10 * bounds.timeout + 2), || {
             relay();
             http::is_closed(stream)
         });
         let status = status?.ok_or_else(|| {
-            InputError::new(Code::Argument, format!("this test needs more than {} s", bounds.timeout))
+            InputError::new(Code::Argument, format!("this test needs more than {} s", 10 * bounds.timeout))
         })?;
         if !status.success() {
             return Err(InputError::new(

@@ -52,7 +52,7 @@ pub(super) struct SiteArgs {
     /// The public address of the playground, for links: the page's own address otherwise.
     #[arg(long, value_name = "URL", value_parser = public_address)]
     address: Option<String>,
-    /// Seconds for one test.
+    /// The steps for one test, in seconds that they usually take. Ten times as many seconds cancel it.
     #[arg(long, default_value_t = 30, value_name = "S")]
     timeout: u64,
 }

@@ -6,6 +6,7 @@
 
 mod document;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -21,11 +22,11 @@ use crate::interrupt::Deadline;
 /// The commands of lenses.
 const COMMANDS: [&str; 2] = ["mowgli.run", "mowgli.why"];
 
-/// Serves one editor until it ends the connection. A test has so many `seconds`.
+/// Serves one editor until it ends the connection. A test has so many `steps`, and is cancelled after some `seconds`.
 ///
 /// # Errors
 /// If the editor breaks the protocol.
-pub fn serve(catalogue: &Catalogue, seconds: u64) -> Result<(), InputError> {
+pub fn serve(catalogue: &Catalogue, steps: u64, seconds: Option<u64>) -> Result<(), InputError> {
     let (connection, threads) = Connection::stdio();
     let capabilities = json!({
         "textDocumentSync": 1,
@@ -38,14 +39,15 @@ pub fn serve(catalogue: &Catalogue, seconds: u64) -> Result<(), InputError> {
         InputError::new(Code::Tool, format!("no editor began a conversation: {e}"))
             .help("an editor starts `mowgli lsp`, and talks to it on the standard streams")
     })?;
-    let served = Server { catalogue, seconds, ended: AtomicBool::new(false) }.serve(&connection);
+    let served = Server { catalogue, steps, seconds, ended: AtomicBool::new(false) }.serve(&connection);
     drop(connection);
     served.and_then(|()| threads.join().map_err(|e| InputError::of(Code::Tool, e)))
 }
 
 struct Server<'a> {
     catalogue: &'a Catalogue,
-    seconds: u64,
+    steps: u64,
+    seconds: Option<u64>,
     /// Whether the editor has gone, so that nobody waits for answers.
     ended: AtomicBool,
 }
@@ -128,8 +130,10 @@ impl Server<'_> {
     /// Runs the command of a lens: returns the outcomes, or the explanation, as text.
     fn solved(&self, request: &Request, text: Option<String>) -> Response {
         let Some(text) = text else { return not_open(request) };
-        let deadline = Deadline::after(Some(self.seconds));
-        let expired = || deadline.expired() || self.ended.load(Ordering::Relaxed);
+        // Commands run side by side, so each counts its own steps.
+        let (deadline, left) = (Deadline::after(self.seconds), Cell::new(self.steps));
+        let is_spent = || left.replace(left.get().saturating_sub(1)) == 0;
+        let expired = || is_spent() || deadline.expired() || self.ended.load(Ordering::Relaxed);
         let (document, params) = (self.document(document_of(request), &text), &request.params);
         let solved = match params["command"].as_str() {
             Some("mowgli.run") => document.outcomes(&expired),

@@ -11,7 +11,6 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, add_parts};
@@ -31,7 +30,7 @@ use super::edits::MOVE;
 use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
-use crate::interrupt::{Deadline, Failure, cause};
+use crate::interrupt::{Deadline, Failure, SECOND, cause, steps};
 use crate::litmus::print;
 use crate::prove::{ProofResult, proved};
 
@@ -94,7 +93,7 @@ struct BodySearch<'a> {
     checks: usize,
     /// The error if the entry cannot be checked.
     fault: Option<InputError>,
-    begin: Instant,
+    begin: u64,
     deadline: Deadline,
 }
 
@@ -110,7 +109,7 @@ impl<'a> BodySearch<'a> {
         let bodies = CalledBodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
         let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
         let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
-        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), Instant::now());
+        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), steps());
         let search =
             Self { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
         (search, stop)
@@ -140,8 +139,8 @@ impl<'a> BodySearch<'a> {
     }
 
     /// True if a client that was seen before has no g with this variant. False also if a limit stops the check.
-    fn fails(&self, variant: &Variant, seen: &FailingClient, time: Duration) -> bool {
-        let options = CheckOptions { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
+    fn fails(&self, variant: &Variant, seen: &FailingClient, steps: u64) -> bool {
+        let options = CheckOptions { deadline: self.deadline.within(steps), ..*self.ask.options };
         let sound = with_question(self.entry, variant, &seen.bound, &options, |question| {
             question.is_locally_sound(&seen.world, &seen.client)
         });
@@ -210,16 +209,16 @@ impl Repairable for BodySearch<'_> {
         if self.fails_as_before(&variant)? {
             return Ok(true);
         }
-        let begin = Instant::now();
+        let begin = steps();
         let returns = match self.check(&variant) {
             // A body without any call is not well defined, and with fewer units it has none either.
             Err(Stop::IllDefined(_)) if set.len() < self.units.len() && self.ask.weaken => None,
             answer => answer?,
         };
         if returns.is_some() && self.ask.is_brief {
-            // Bounds the time for further repairs by a multiple of the time of this check.
-            let time = (CHECKS * begin.elapsed()).max(LEAST).saturating_sub(self.begin.elapsed());
-            self.deadline = self.deadline.after_at_most(time);
+            // Bounds the steps for further repairs by a multiple of those of this check.
+            let (check, all) = (steps() - begin, steps() - self.begin);
+            self.deadline = self.deadline.within((CHECKS * check).max(LEAST).saturating_sub(all));
         }
         let is_wrong = returns.is_none();
         self.returns.extend(returns.map(|r| (set.clone(), r)));
@@ -245,11 +244,11 @@ impl Repairable for BodySearch<'_> {
             if size > seen.most.get() {
                 continue;
             }
-            let begin = Instant::now();
+            let begin = steps();
             if self.fails(&variant, seen, GROWN) {
                 return Ok(true);
             }
-            if begin.elapsed() >= GROWN {
+            if steps() - begin >= GROWN {
                 seen.most.set((size / 2).max(1));
             }
         }
@@ -343,15 +342,15 @@ pub struct BodyRepairs {
     pub weaken: bool,
 }
 
-/// The time for one client that was seen before.
-const ONE: Duration = Duration::from_secs(1);
+/// The steps for one client that was seen before.
+const ONE: u64 = SECOND;
 
 /// The same if the check only serves to enlarge a wrong set.
-const GROWN: Duration = Duration::from_millis(100);
+const GROWN: u64 = SECOND / 10;
 
-/// The time for further repairs: a multiple of the time of a repair's check, but at least so much.
-const CHECKS: u32 = 10;
-const LEAST: Duration = Duration::from_secs(5);
+/// The steps for further repairs: a multiple of those of a repair's check, but at least so many.
+const CHECKS: u64 = 10;
+const LEAST: u64 = 5 * SECOND;
 
 /// Returns the insertions that the libraries below an entry offer.
 fn remedies_below(entry: &Entry) -> impl Iterator<Item = Box<dyn Remedies>> + '_ {
@@ -387,7 +386,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
         sets => Some(sets.contains(&whole)),
     };
     let is_late = search.deadline.expired() && !ask.options.deadline.expired();
-    // The reasons and the swaps get the rest of the whole time.
+    // The reasons and the swaps get the rest of all steps.
     search.deadline = ask.options.deadline;
     let mut repairs: Vec<(Vec<Insertions>, BodyRepair)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
@@ -408,7 +407,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
     let mut repairs: Vec<BodyRepair> = repairs.into_iter().map(|(_, reported)| reported).collect();
     let mut undecided = found.open.as_ref().map(ToString::to_string);
     if let (true, Some(why)) = (is_late, &mut undecided) {
-        *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
+        *why = format!("{CHECKS} times the steps of one check are spent; --steps gives more");
     }
     if is_done == Some(false) && !ask.weaken || found.spoiling.contains(&Insertions::new()) {
         match moves(&mut search, move_cost) {
