@@ -14,7 +14,7 @@ use mowgli_check::check::{CheckOptions, CheckQuestion, check};
 use mowgli_core::body::{Bodies, Body, Stmt, bodies, body};
 use mowgli_core::edit::Edits;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, all_nodes, here, me, members};
+use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, value};
@@ -32,6 +32,8 @@ use mowgli_libraries::bal::{Bal, BalOverSv, Method as Barrier};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_libraries::lock::Method as Lock;
+use mowgli_libraries::nlock::NLOCK;
+use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
 use mowgli_libraries::wlock::WlockOverSv;
 use mowgli_prove::error::Error;
@@ -554,7 +556,7 @@ fn given_cases_of_waits() {
             let v = Wait::read(ticket(x, me()));
             if (v == 3) { for _n in (all_nodes().without(here())) { loop {} } } else {
                 loop {
-                    for t in (mowgli_core::expr::all_threads()) {
+                    for t in (all_threads()) {
                         let passed_on = Sv::read(passed(x, t));
                         if (passed_on == v) { break }
                     }
@@ -616,7 +618,7 @@ fn given_cases_of_waits() {
     is_not_proved(&false_lemma);
 }
 
-/// Wrong bodies like those that were proved: `check` refutes each, and so does nobody prove it.
+/// Wrong bodies and specifications like those that were proved: none is, and `check` refutes each.
 fn siblings() {
     let copy = |x: Expr| x.part("copy", [here()]);
     let others = || all_nodes().without(here());
@@ -804,28 +806,24 @@ fn siblings() {
         cases.push(published("bal").with(BalOverSv(Bal::Plain).with(words, &bodies), words));
     }
     let (ticket, passed) = (|x: Expr, t: Expr| x.part("ticket", [t]), |x: Expr, t: Expr| x.part("passed", [t]));
+    let passes = move |x: Expr, v: Expr| {
+        body! { loop { for t in (all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } } } }
+    };
     let acquired = move |x: Expr, kind: u8| {
+        let written_over = body! {
+            loop { loop { Wait::write(ticket(x, me()), 0); let s = Wait::read(ticket(x, me())); if (s == 0) { break } } break }
+        };
         body! {
             Wait::rfaa(ticket(x, me()), x.part("dispenser", []), 1, x.wid("d"));
             Wait::wait(x.wid("d"));
+            if kind == 2 { written_over } else { Body::unit() };
             let v = Wait::read(ticket(x, me()));
             match kind {
-                0 => body! {
-                    if (v == 1) { for _n in (others()) { for _m in (all_nodes()) { loop {} } } } else {
-                        loop { for t in (mowgli_core::expr::all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } } }
-                    }
-                },
+                0 => body! { if (v == 1) { for _n in (others()) { for _m in (all_nodes()) { loop {} } } } else { passes(x, v) } },
                 1 => body! {
-                    loop { for t in (mowgli_core::expr::all_threads()) {
-                        let p = Sv::read(passed(x, t));
-                        if (p == v) { break }
-                        if (v == 1) { break }
-                    } }
+                    loop { for t in (all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } if (v == 1) { break } } }
                 },
-                _ => body! {
-                    loop { for t in (mowgli_core::expr::all_threads()) { let p = Sv::read(passed(x, t)); if (p == v) { break } } }
-                    loop { loop { Wait::write(ticket(x, me()), 5); let s = Wait::read(ticket(x, me())); if (s == 5) { break } } break }
-                },
+                _ => passes(x, v),
             }
         }
     };
@@ -833,10 +831,51 @@ fn siblings() {
         let bodies = bodies! { Lock: Acq { x } => { acquired(x, kind) } };
         cases.push(published("wlock").with(WlockOverSv.with(words, &bodies), words));
     }
-    for case in &cases {
-        let is_proved = case.proof().is_proved();
-        println!("{}: proved {is_proved}, refuted {}", case.words, case.is_refuted(true));
+    let lock = |x: Expr| x.part("lock", []);
+    let (word, put) = (|x: Expr| x.part("word", []), |x: Expr| x.part("put", [me()]));
+    let overwritten = bodies! { Sc:
+        Write { x, v } => {
+            Lock::acq(NLOCK, lock(x));
+            Wait::write(put(x), v);
+            loop { loop { Wait::write(put(x), 0); let s = Wait::read(put(x)); if (s == 0) { break } } break }
+            Wait::put(word(x), put(x), Val::NoWid);
+            Lock::rel(NLOCK, lock(x))
+        }
+    };
+    let not_written = bodies! { Sc:
+        Write { x, v } => {
+            if (v == 2) { for _n in (others()) { loop {} } } else { ScRmwOverNlock.inlined(&Sc::write(x, v)) }
+        }
+    };
+    let not_returned = bodies! { Sc:
+        Read { x } => {
+            let w = ScRmwOverNlock.inlined(&Sc::read(x));
+            if (w == 2) { for _n in (others()) { loop {} } 0 } else { w }
+        }
+    };
+    for (words, bodies) in [
+        ("a value is written over", overwritten),
+        ("2 is written elsewhere only", not_written),
+        ("2 is read elsewhere only", not_returned),
+    ] {
+        cases.push(published("sc-rmw").with(ScRmwOverNlock.with(words, &bodies), words));
     }
+    let nests: [(&str, fn(&Spec) -> Rel); 5] = [
+        ("sv", |spec| {
+            let o = spec.chosen("rf").unwrap() - same_thread();
+            o.then(&po()).then(&o)
+        }),
+        ("sv", |spec| spec.chosen("mo").unwrap().then(&spec.chosen("mo").unwrap())),
+        ("bal", |spec| spec.so[0].1.then(&po()).then(&spec.so[0].1)),
+        ("wlock", |spec| spec.chosen("lo").unwrap().then(&spec.chosen("lo").unwrap())),
+        ("sc-rmw", |spec| spec.chosen("mo").unwrap().then(&spec.chosen("mo").unwrap())),
+    ];
+    cases.extend(nests.map(|(library, nest)| {
+        published(library).respecified("an empty nest", |spec| {
+            let nest = nest(spec);
+            spec.empty("nest", &nest);
+        })
+    }));
     for case in &cases {
         is_not_proved(case);
         assert!(case.is_refuted(true), "{} is not refuted", case.words);

@@ -547,6 +547,8 @@ fn further_questions_have_answers_and_errors() {
     assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
     let through = mowgli(&["through", "bal"]);
     assert!(through.code == 0 && through.out.contains("no-wrong-outcome"), "{}", through.out);
+    let cut = mowgli(&["through", "bal", "--timeout", "0"]);
+    assert!(cut.code == 3 && cut.out.contains("the tower was not checked whole: the limit of"), "{}", cut.out);
     // A thread that crashes within a call of the lock below makes none of the calls after it.
     let crashed = mowgli(&["through", "counter", "--crashes", "1", "--threads", "2", "--nodes", "1", "--calls", "1"]);
     let said = ["crashes 1: no-wrong-outcome", "stuck: an execution of this client never ends"];

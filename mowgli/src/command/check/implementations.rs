@@ -1,5 +1,6 @@
 //! Checks of implementations against their specifications, with a table of verdicts.
 
+use std::fmt::Write as _;
 use std::io::stdout;
 
 use comfy_table::{ColumnConstraint, Table, Width};
@@ -139,6 +140,9 @@ impl ShownResults {
             (false, None) => {
                 println!("{}", line(c));
                 self.details.push_str(&c.explanation());
+                if let (true, Verdict::Undecided(stop)) = (args.through, &c.report.verdict) {
+                    let _ = writeln!(self.details, "{}: the tower was not checked whole: {stop}", c.title());
+                }
                 let row = row(c);
                 self.table.add_row(self.columns.iter().map(|&column| &row[column]));
             }
