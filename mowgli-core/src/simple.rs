@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::algebra::Spec;
 use crate::body::Bodies;
-use crate::event::{Call, Event, Reads, Shape, Sub};
+use crate::event::{Call, Event, Reads, Sub};
 use crate::expr::Expr;
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
