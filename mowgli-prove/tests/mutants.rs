@@ -13,7 +13,7 @@ use std::sync::Arc;
 use itertools::{Itertools, iproduct};
 use libtest_mimic::Trial;
 use mowgli_check::check::{CheckOptions as Limits, CheckQuestion, check};
-use mowgli_check::interrupt::Deadline;
+use mowgli_check::interrupt::{Deadline, SECOND};
 use mowgli_core::body::{Bodies, Body, Stmt};
 use mowgli_core::edit::{Edited, Edits};
 use mowgli_core::expr::{Expr, ExprTerm};
@@ -42,8 +42,8 @@ const SEED: u64 = 41;
 /// The limits of a question to a solver.
 const QUESTION: SolverLimit = SolverLimit::of(2 * SolverLimit::SECOND);
 
-/// The time limit in seconds for the search for a client that refutes a proved mutant.
-const SEARCH: u64 = 60;
+/// The limit of steps for the search for a client that refutes a proved mutant.
+const SEARCH: u64 = 60 * SECOND;
 
 /// The test.
 pub fn test() -> Trial {
@@ -130,9 +130,8 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     let (name, about, expected) = ("mutant", "with one change", Expected::Unsound);
     let bounds = entry.variants[0].bounds.clone();
     let implementation = implementation.clone();
-    let variant =
-        Variant { name, about, expected, implementation, bounds: bounds.clone(), thorough: Vec::new(), asked: None };
-    let deadline = Deadline::after(Some(SEARCH));
+    let variant = Variant { name, about, expected, implementation, ..entry.variants[0].clone() };
+    let deadline = Deadline::default().within(SEARCH);
     let limits = Limits { deadline, ask: CheckQuestion::Local, ends: false, ..Limits::default() };
     let mut end = End::ProvedAndSound;
     for bound in &bounds {

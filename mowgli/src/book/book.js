@@ -12,7 +12,7 @@ function runnable(block) {
     const own = running = new AbortController(), cancel = button("cancel", () => own.abort());
     status.textContent = "Solving.";
     const early = so_far("");
-    result.replaceChildren(make("p", {}, `Solving, for at most ${seconds} s. `, cancel), early.view);
+    result.replaceChildren(make("p", {}, `Solving, for about ${seconds} s. `, cancel), early.view);
     let page = null, reason = "";
     try { page = await asked({}, own.signal, early.add); } catch (e) { reason = e.name === "AbortError" ? "Cancelled." : `There is no answer: ${e.message}`; }
     if (running !== own) return;
