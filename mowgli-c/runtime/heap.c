@@ -168,6 +168,7 @@ static struct block nearest(uintptr_t at)
 void mw_heap_touch(uintptr_t at, size_t n, const char *does)
 {
 	if (mw_thread < 0) return;
+	mw_streams_touch(at, n);
 	int is_shared_heap = is_in_heaps(at);
 	struct block b = nearest(at);
 	if (!b.at && !is_shared_heap) {
@@ -198,6 +199,7 @@ static void frees(void *p)
 	if (!b.at && !is_in_heaps((uintptr_t)p)) return;
 	mw_heap_touch((uintptr_t)p, 0, "frees");
 	if (b.at != (uintptr_t)p) mw_end('f', "free of an address inside a block, at offset %ld", (long)((uintptr_t)p - b.at));
+	mw_verbs_frees(b.at, b.size);
 	int64_t place = (int64_t)mw_place();
 	for (size_t i = 0; i < own_count; i++) if (own[i].at == b.at) own[i].is_free = 1;
 	if (mw_thread == EPILOGUE) head_of(p)->freed = place;

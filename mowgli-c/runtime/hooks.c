@@ -321,7 +321,7 @@ void mw_ended(const char *how)
 }
 
 /* Memory. */
-struct cell { uintptr_t at; size_t size; };
+struct cell { uintptr_t at; size_t size; int wraps; };
 static struct cell *cells;
 static size_t cell_count;
 /* The first cell that ends behind an address. */
@@ -408,7 +408,8 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 	if (waits(at)) mw_end('l', "a loop that looks");
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
-		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
+		int is_inside = c.at >= at && c.at + c.size <= at + n, is_part = c.at <= at && at + n <= c.at + c.size;
+		if (scalar && !is_inside && !is_part) mw_end('x', "parts of two words are read at once, of which the whole are used elsewhere");
 		if (is_own[i]) continue;
 		int64_t v = mw_ask("%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
@@ -528,14 +529,18 @@ static int is_announced(struct announced *a, uintptr_t at, size_t n)
 	a->left -= n < a->left ? n : a->left;
 	return is_first;
 }
+/* True if no instruction has stored since the hook of the last store. */
+static int is_before_store(void)
+{
+	return pending.n && pending.at == to_write.at && to_write.left == to_write.n && !mw_is_on_stack(pending.at);
+}
 static void reads(void *at, size_t n, int scalar, int plain)
 {
 	if (mw_native(at, n, 0) || !n) return;
 	to_read = announced(at, n);
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	/* gcc announces a copy by the write and then the read. If no instruction has stored since, the store comes behind this load. */
-	int is_copy = pending.n == n && pending.at == to_write.at && to_write.left == n && !mw_is_on_stack(pending.at);
-	if (!is_copy) mw_flush();
+	if (pending.n != n || !is_before_store()) mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
 	load((uintptr_t)at, n, scalar, plain);
 }
@@ -601,8 +606,8 @@ uint32_t mw_parts __attribute__((visibility("hidden")));
 KEEPS_ALL(probe); KEEPS_ALL(mfence); KEEPS_ALL(unseen);
 enum { SAVED_RDI = 13, SAVED_RSI = 14, SAVED_FLAGS = 15, SAVED_RETURN = 16 };
 /* Enters the runtime between two instructions. The state there has all registers: `wide` are those of floating-point numbers and vectors,
- * as xsave writes them. */
-static void enters(uint64_t *saved, size_t pushed, const char *wide)
+ * as xsave writes them. A load that `is_first` comes before the store whose hook came last. */
+static void enters(uint64_t *saved, size_t pushed, const char *wide, int is_first)
 {
 	/* Where xsave puts each part, and its size. */
 	static const struct { uint32_t part; size_t at, n; } parts[] = { { 1, 0, 2 }, { 1, 4, 1 }, { 1, 32, 128 }, { 2, 160, 256 }, { 4, 576, 256 }, { 0x20, 1088, 64 },
@@ -621,6 +626,7 @@ static void enters(uint64_t *saved, size_t pushed, const char *wide)
 		pushed > 1 ? above[-2] : saved[SAVED_RSI], saved[10], saved[11], saved[7], saved[6], saved[SAVED_RETURN] };
 	memcpy(mw_regs, regs, sizeof regs);
 	mw_is_entry = 2;
+	if (is_first) return;
 	mw_flush();
 	mw_is_entry = 2;
 }
@@ -642,7 +648,8 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 		int is_cell = cell < cell_count && cells[cell].at < at + n;
 		if (!is_cell && !mw_is_registered(at, n)) return;
 	}
-	enters(saved, 2, wide);
+	/* A bit-field is written by a load, a computation and a store, of which the store has a hook. */
+	enters(saved, 2, wide, !is_written && is_before_store());
 	if (is_read) { mw_verbs_touch(from, n, 0); load(from, n, 0, 1); }
 	if (is_written) announces_write(at, n, 0, 1);
 }
@@ -660,7 +667,7 @@ __attribute__((used)) void mw_unseen(uint64_t *saved, const char *name, unsigned
 	(void)none;
 	const char *stream = (const char *)saved[SAVED_RETURN + 1];
 	if (stream && !strncmp(name, "_Z", 2) && (stream == _ZSt4cout || stream == _ZSt4cerr || stream == _ZSt4clog)) return;
-	enters(saved, 1, wide);
+	enters(saved, 1, wide, 0);
 	mw_unsure(name);
 }
 
@@ -707,7 +714,7 @@ static void fence(int order)
 __attribute__((used)) void mw_mfence(uint64_t *saved, uintptr_t none, unsigned nothing, const char *wide)
 {
 	(void)none, (void)nothing;
-	enters(saved, 0, wide);
+	enters(saved, 0, wide, 0);
 	mw_call("fence");
 }
 static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
@@ -722,7 +729,7 @@ static int64_t compare(volatile void *at, int64_t old, int64_t new, size_t n)
 	return mw_ask("cas %lu %zu %ld %ld", GLOBAL(at), n, (long)old, (long)new);
 }
 static int64_t cut_to(int64_t v, size_t n) { return value_of(&v, n); }
-/* Operations that the model lacks are a compare-and-swap that is repeated. */
+/* Operations that the model lacks are a compare-and-swap that is repeated. So are additions to words that wrap. */
 enum { ADD, SUB, AND, OR, XOR, NAND, XCHG };
 static int64_t changed(int64_t old, int64_t v, int by, size_t n)
 {
@@ -738,9 +745,9 @@ static int64_t atomic_change(volatile void *at, int64_t v, size_t n, int by)
 		return old;
 	}
 	if (by == XCHG) return mw_ask("xchg %lu %zu %ld", GLOBAL(at), n, (long)v);
-	if (by == ADD || by == SUB) {
+	if ((by == ADD || by == SUB) && !cells[cell_after((uintptr_t)at)].wraps) {
 		int64_t plus = by == ADD ? v : -v, old = mw_ask("faa %lu %zu %ld", GLOBAL(at), n, (long)plus);
-		if (cut_to(old + plus, n) != old + plus) mw_end('x', "an addition overflows");
+		if (cut_to(old + plus, n) != old + plus) mw_end('n', "%lu %zu 3", GLOBAL(at), n);
 		return old;
 	}
 	/* Behind a failure only the last result counts. */
@@ -793,16 +800,32 @@ void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 
 /* Functions of libc that touch memory. In objects of the program their names are replaced by these. Newer versions of clang have names
  * of their own for copies that they see. */
-#define MOVES(name) \
-	ENTRY(name); \
-	void *mw_##name(void *to, const void *from, size_t n) \
-	{ \
-		if (mw_native(from, n, 0)) { mw_native(to, n, 1); return memmove(to, from, n); } \
-		mw_flush(); \
-		if (n) load((uintptr_t)from, n, 0, 1); \
-		mw_store(to, from, n, 1); \
-		return to; \
-	}
+/* Returns where a copy is cut, or 0. memcpy moves few bytes as two words, which may overlap, and may begin with either. */
+static size_t cut_at(uintptr_t at, size_t n)
+{
+	size_t first = n > 8 ? 8 : n > 4 ? 4 : 2, i = cell_after(at + first - 1);
+	if (mw_thread == EPILOGUE || n >= 16 || !(n & (n - 1)) || cell_after(at) == cell_after(at + n - 1)) return 0;
+	int is_crossed = i < cell_count && cells[i].at < at + first && cells[i].at + cells[i].size > at + first;
+	return !is_crossed && mw_ask("choose") ? first : 0;
+}
+void *mw_copy(void *to, const void *from, size_t n)
+{
+	if (mw_native(from, n, 0)) { mw_native(to, n, 1); return memmove(to, from, n); }
+	mw_flush();
+	if (!n) return to;
+	size_t first = cut_at((uintptr_t)from, n);
+	if (first) load((uintptr_t)from + first, n - first, 0, 1);
+	load((uintptr_t)from, first ? first : n, 0, 1);
+	mw_heap_touch((uintptr_t)to, n, "writes");
+	touches((uintptr_t)to, n, 1, 0);
+	memmove(to, from, n);
+	knows((uintptr_t)to, n);
+	first = cut_at((uintptr_t)to, n);
+	if (first) store((uintptr_t)to + first, n - first, 1);
+	store((uintptr_t)to, first ? first : n, 1);
+	return to;
+}
+#define MOVES(name) ENTRY(name); void *mw_##name(void *to, const void *from, size_t n) { return mw_copy(to, from, n); }
 MOVES(__mowgli_memcpy) MOVES(__mowgli_memmove) MOVES(__tsan_memcpy) MOVES(__tsan_memmove)
 #define SETS(name) \
 	ENTRY(name); \
@@ -969,6 +992,9 @@ static void cells_are(char *rest)
 	for (size_t i = 0; i < cell_count; i++) {
 		cells[i].at = OWN(strtoul(rest, &rest, 10));
 		cells[i].size = strtoul(rest, &rest, 10);
+		/* Additions to it are known to overflow. */
+		cells[i].wraps = cells[i].size >> 8 != 0;
+		cells[i].size &= 255;
 		mw_shares_frames |= mw_is_on_a_stack(cells[i].at);
 	}
 }
@@ -978,6 +1004,7 @@ static void values_of(char *rest)
 	for (long n = strtol(rest, &rest, 10); n > 0; n--) {
 		uintptr_t at = OWN(strtoul(rest, &rest, 10));
 		size_t size = strtoul(rest, &rest, 10);
+		mw_has_first_values(at);
 		mw_line("%ld\n", (long)value_of((void *)at, size));
 	}
 	mw_line(".\n");

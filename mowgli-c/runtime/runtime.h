@@ -72,6 +72,10 @@ void mw_flush(void);
 /* Reads and writes memory as the CPU does. What a card wrote before the completion is not plain. */
 void mw_load(const void *from, size_t n);
 void mw_store(void *to, const void *from, size_t n, int plain);
+/* Copies as memcpy does. */
+void *mw_copy(void *to, const void *from, size_t n);
+/* Names memory that streams use. */
+void mw_streams_touch(uintptr_t at, size_t n);
 /* Reads the rest of the word that has this byte, but at most so many bytes and none behind a zero. Returns their number. */
 size_t mw_load_word(const void *from, size_t most);
 /* True if `main` sets up, so that an access is its own. One of several programs may end its set-up here. */
@@ -127,6 +131,8 @@ uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);
 void mw_catches(void);
 void mw_unmaps(uintptr_t at, size_t n);
+/* Gives `__thread` variables their first values, if the address is on the stack of a thread. */
+void mw_has_first_values(uintptr_t at);
 void mw_serve(void);
 void mw_ended(const char *how) __attribute__((noreturn));
 /* The end of the stack of the thread. */
@@ -151,6 +157,8 @@ void mw_sockets_state(void);
 void mw_sockets_have(char *text);
 /* Warns of an access by the CPU to memory that an operation of this thread may still read or write. */
 void mw_verbs_touch(uintptr_t at, size_t n, int writes);
+/* Checks that no operation uses memory that is freed, or comes to it later. */
+void mw_verbs_frees(uintptr_t at, size_t n);
 int mw_is_registered(uintptr_t at, size_t n);
 /* Whether a word of a frame is shared; whether one is registered, which makes it so. */
 extern int mw_shares_frames, mw_registers_frames;

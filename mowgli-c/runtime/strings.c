@@ -96,6 +96,33 @@ static void *found(const char *s, int c, size_t most)
 LOOKS(void *, memchr, (const void *s, int c, size_t n), , found(s, c, n))
 LOOKS(void *, rawmemchr, (const void *s, int c), , found(s, c, ALL))
 
+/* Memory of the program in which streams keep their text. libc reads and writes it unseen. */
+enum { STREAMS = 64 };
+static struct { uintptr_t at; size_t n; } of_streams[STREAMS];
+static size_t of_streams_count;
+static void keeps(const char *call, const void *at, size_t n)
+{
+	if (mw_thread >= 0) mw_flush();
+	if (!at || !n) return;
+	if (mw_thread >= 0) mw_unsure(call);
+	if (of_streams_count == STREAMS) mw_end('x', "more than %d streams in memory of the program", STREAMS);
+	of_streams[of_streams_count].at = (uintptr_t)at;
+	of_streams[of_streams_count++].n = n;
+}
+void mw_streams_touch(uintptr_t at, size_t n)
+{
+	for (size_t i = 0; i < of_streams_count; i++)
+		if (at < of_streams[i].at + of_streams[i].n && of_streams[i].at < at + n) mw_unsure("memory in which a stream keeps its text");
+}
+STRINGS(FILE *, fmemopen, (void *at, size_t n, const char *mode), keeps("fmemopen", at, n); return fmemopen(at, n, mode);)
+STRINGS(FILE *, open_memstream, (char **at, size_t *n),
+	keeps("open_memstream", at, sizeof *at);
+	keeps("open_memstream", n, sizeof *n);
+	return open_memstream(at, n);)
+STRINGS(int, setvbuf, (FILE *f, char *at, int mode, size_t n), keeps("setvbuf", at, n); return setvbuf(f, at, mode, n);)
+STRINGS(void, setbuf, (FILE *f, char *at), keeps("setbuf", at, BUFSIZ); setbuf(f, at);)
+STRINGS(void, setbuffer, (FILE *f, char *at, size_t n), keeps("setbuffer", at, n); setbuffer(f, at, n);)
+
 /* Copies and fills. */
 static char *duplicate(const char *s, size_t n)
 {
@@ -105,12 +132,7 @@ static char *duplicate(const char *s, size_t n)
 	put_zeros(to + n, 1);
 	return to;
 }
-static void *move(void *to, const void *from, size_t n)
-{
-	look(from, n);
-	mw_put(to, from, n);
-	return to;
-}
+static void *move(void *to, const void *from, size_t n) { return mw_copy(to, from, n); }
 static void *fill(void *to, int byte, size_t n)
 {
 	char *bytes = mw_own_malloc(n + 1);

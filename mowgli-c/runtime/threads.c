@@ -567,6 +567,7 @@ static void *run(void *fn, void *arg);
 __attribute__((noreturn)) static void ends(void *result)
 {
 	mw_nested = 0;
+	mw_flush();
 	while (at_end_count) { at_end_count--; run(at_end[at_end_count].fn, at_end[at_end_count].arg); mw_flush(); }
 	/* A destructor may set values again. */
 	for (int k = 0; k < KEYS * 4; k++) {
@@ -777,6 +778,28 @@ static void *begins(void *none)
 	}
 	ends(run(fn, arg));
 }
+/* Starts a thread of libc on the stack of a thread of the program, where it gives `__thread` variables their first values. */
+static pthread_t starts_on(int thread, void *(*fn)(void *))
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+	pthread_attr_t attr;
+	pthread_t own;
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stacks + (size_t)thread * STACK, STACK);
+	if (create(&own, &attr, fn, NULL)) mw_end('x', "a thread cannot be started");
+	return own;
+}
+static void joins(pthread_t own) { ((int (*)(pthread_t, void **))dlsym(RTLD_NEXT, "pthread_join"))(own, NULL); }
+static void *does_nothing(void *none) { return none; }
+void mw_has_first_values(uintptr_t at)
+{
+	static char is_known[THREADS];
+	size_t thread = (at - (uintptr_t)stacks) / STACK;
+	if (at < (uintptr_t)stacks || thread >= THREADS || is_known[thread]) return;
+	is_known[thread] = 1;
+	joins(starts_on((int)thread, does_nothing));
+}
 void mw_runs(int thread, uint64_t id, int node)
 {
 	self = id;
@@ -787,14 +810,6 @@ void mw_runs(int thread, uint64_t id, int node)
 		mw_catches();
 		return;
 	}
-	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
-	int (*join)(pthread_t, void **) = (int (*)(pthread_t, void **))dlsym(RTLD_NEXT, "pthread_join");
-	pthread_attr_t attr;
-	pthread_t own;
-	pthread_attr_init(&attr);
-	pthread_attr_setstack(&attr, stacks + (size_t)thread * STACK, STACK);
-	if (create(&own, &attr, begins, NULL)) mw_end('x', "a thread cannot be started");
-	join(own, NULL);
+	joins(starts_on(thread, begins));
 	_exit(0);
 }

@@ -17,7 +17,7 @@
 
 enum { REGIONS = 256 };
 
-struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
+struct sent { uint64_t id, place; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 /* `owner` is the number of the queue pair whose message has it, if that is known, of several that share it. */
 struct awaited { uint64_t id; int count; uint32_t owner; struct ibv_sge to[8]; };
 struct receives { char mark, is_mine; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
@@ -93,8 +93,10 @@ static void receives_state(const struct receives *r)
 	mw_state(&r->posted, sizeof r->posted);
 	mw_state(r->queue, (size_t)r->count * sizeof *r->queue);
 }
+static void operations_state(void);
 void mw_verbs_state(void)
 {
+	operations_state();
 	for (int i = 0; i < shared_count; i++) receives_state(&shared[i]->all);
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *p = pairs[i];
@@ -170,9 +172,11 @@ void mw_verbs_others(char *text)
 		other_pairs[other_pair_count++] = p;
 	}
 }
+static void operations_ended(void);
 void mw_verbs_ended(void)
 {
 	if (mw_thread == EPILOGUE) return;
+	operations_ended();
 	for (int i = 0; i < pair_count; i++)
 		if (pairs[i]->now.completed) mw_line("p %u %ld %s\n", pairs[i]->peer, (long)pairs[i]->now.completed, pairs[i]->polled_at);
 	for (int i = 0; i < pair_count; i++) {
@@ -196,6 +200,41 @@ static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key,
 		mw_end('m', "%s: the memory is registered without %s", what, rights & IBV_ACCESS_LOCAL_WRITE ? "IBV_ACCESS_LOCAL_WRITE"
 			: rights & IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" : rights & IBV_ACCESS_REMOTE_READ
 			? "IBV_ACCESS_REMOTE_READ" : "IBV_ACCESS_REMOTE_ATOMIC");
+}
+
+/* The number of operations of this thread, and those that may reach memory behind its free. */
+static int64_t operations;
+enum { OPEN = 64 };
+static struct { uint64_t at, size; int64_t k; } open_operations[OPEN];
+static int open_count;
+static char freed_at[OPEN][128];
+static void operations_state(void)
+{
+	mw_state(&operations, sizeof operations);
+	mw_state(open_operations, (size_t)open_count * sizeof *open_operations);
+}
+static void operations_ended(void)
+{
+	for (int i = 0; i < open_count; i++)
+		mw_line("o %lu %lu %ld %s\n", (unsigned long)open_operations[i].at, (unsigned long)open_operations[i].size, (long)open_operations[i].k, freed_at[i]);
+}
+void mw_verbs_frees(uintptr_t at, size_t n)
+{
+	for (int i = 0; i < pair_count; i++)
+		for (int k = 0; k < pairs[i]->now.sent; k++)
+			for (int j = 0; j < pairs[i]->pipe[k].count; j++)
+				if (at < pairs[i]->pipe[k].own[j].at + pairs[i]->pipe[k].own[j].n && pairs[i]->pipe[k].own[j].at < at + n)
+					mw_end('m', "frees memory of the operation of {%lx} before its completion was polled", (unsigned long)pairs[i]->pipe[k].place);
+	if (!mw_is_registered(at, n) || mw_thread == EPILOGUE) return;
+	int64_t landed;
+	for (int64_t k = 0; (landed = mw_ask("landed %lu %zu %ld", GLOBAL(at), n, (long)k)) >= 0; k++) {
+		if (landed) continue;
+		if (open_count == OPEN) mw_end('x', "more than %d operations to memory that a thread frees", OPEN);
+		mw_places(freed_at[open_count]);
+		open_operations[open_count].at = GLOBAL(at);
+		open_operations[open_count].size = n;
+		open_operations[open_count++].k = k;
+	}
 }
 
 /* Posting. */
@@ -258,16 +297,17 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 		for (uint32_t k = 0; k < s->length; k++) used += (size_t)sprintf(data + used, "%02x", ((unsigned char *)(uintptr_t)s->addr)[k]);
 	}
 	int has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	mw_call("op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
+	mw_call("op %u %s %d %d %lu %lu %ld %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
 		GLOBAL_OF(mw_program < 0 ? 0 : to->node - 1, remote), (unsigned long)length, is_message ? (long)p->now.messages : -1,
 		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
-		is_inline ? "=" : "@", is_inline ? data : local);
+		(long)operations++, is_inline ? "=" : "@", is_inline ? data : local);
 	mw_own_free(data);
 	mw_own_free(local);
 	if (is_signaled) belongs(&p->mark, 1);
 	struct sent *s = &p->pipe[p->now.sent++];
 	memset(s, 0, sizeof *s);
 	s->id = wr->wr_id;
+	s->place = mw_place();
 	s->length = (uint32_t)length;
 	s->opcode = (uint8_t)wr->opcode;
 	s->signaled = (uint8_t)is_signaled;

@@ -35,6 +35,10 @@ pub(crate) struct Uses {
     copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
+    /// The words to which additions overflow.
+    pub(crate) wraps: BTreeSet<u64>,
+    /// Whether races are looked for. Then what operations read is a cell, too, if a thread writes it.
+    pub(crate) for_races: bool,
     /// The memory that threads have allocated: the largest size at each address.
     blocks: BTreeMap<u64, u64>,
 }
@@ -109,6 +113,11 @@ impl Uses {
         first.unwrap_or(self.accesses.len())
     }
 
+    /// True if a thread touches such a cell in a frame of another thread.
+    pub(crate) fn is_in_other_frame(&self, cell: (u64, u64)) -> bool {
+        self.accesses.iter().any(|a| a.in_other_frame && overlap((a.at, a.size), cell))
+    }
+
     /// Records a copy; true if it is new.
     pub(crate) fn copy(&mut self, copy: Copy) -> bool {
         copy.size > 0 && self.copies.insert(copy)
@@ -181,20 +190,32 @@ impl Uses {
     /// # Errors
     /// If a word is used with different sizes.
     pub(crate) fn cells(&self) -> Result<Cells, Mixed> {
+        self.cells_by(&|a| (a.at, a.size)).or_else(|_| {
+            // A part of a word may be read with the rest of it.
+            let all = self.accesses.iter().filter(|a| a.scalar).map(|a| (a.at, a.size));
+            let all: BTreeSet<(u64, u64)> = all.chain(self.words.iter().copied()).collect();
+            let has = |(at, size): (u64, u64), a: &MemoryAccess| at <= a.at && a.at + a.size <= at + size;
+            self.cells_by(&|a| {
+                let around = all.range((a.at.saturating_sub(7), 0)..=(a.at, u64::MAX)).filter(|w| !a.writes && has(**w, a));
+                around.max_by_key(|(_, size)| *size).copied().unwrap_or((a.at, a.size))
+            })
+        })
+    }
+
+    /// Computes the cells. `word` is the one that an access of one word needs.
+    fn cells_by(&self, word: &dyn Fn(&MemoryAccess) -> (u64, u64)) -> Result<Cells, Mixed> {
         let mut cells = Cells::default();
         for &(at, size) in &self.words {
             cells.add(at, size)?;
         }
         let conflicts = self.conflicts();
-        for access in conflicts.iter().filter(|a| a.scalar) {
-            cells.add(access.at, access.size)?;
-        }
         let is_target = |a: &MemoryAccess| self.copies.iter().any(|c| overlap((c.to, c.size), (a.at, a.size)));
         let targets: Vec<&MemoryAccess> = self.accesses.iter().filter(|a| is_target(a)).collect();
-        for access in targets.iter().filter(|a| a.scalar) {
-            cells.add(access.at, access.size)?;
+        for access in conflicts.iter().chain(&targets).filter(|a| a.scalar) {
+            let (at, size) = word(access);
+            cells.add(at, size)?;
         }
-        while self.extend(&mut cells)? || self.extend_to_targets(&mut cells) {}
+        while self.extend(&mut cells, word)? || self.extend_to_targets(&mut cells) {}
         for access in conflicts.iter().chain(&targets).filter(|a| !a.scalar) {
             // Only the bytes that others touch, too.
             let shared: Vec<(u64, u64)> = self.shared_part(access);
@@ -202,7 +223,7 @@ impl Uses {
                 cells.fill(at, size)?;
             }
         }
-        while self.extend(&mut cells)? {}
+        while self.extend(&mut cells, word)? {}
         Ok(cells)
     }
 
@@ -215,7 +236,7 @@ impl Uses {
             for word in self.accesses.iter().filter(|a| a.scalar && from <= a.at && a.at + a.size <= from + copy.size) {
                 let target = (copy.to + (word.at - from), word.size);
                 let is_touched = self.accesses.iter().any(|a| overlap((a.at, a.size), target));
-                is_new |= is_touched && cells.add(target.0, target.1).unwrap_or(false);
+                is_new |= (is_touched || self.for_races && word.writes) && cells.add(target.0, target.1).unwrap_or(false);
             }
         }
         is_new
@@ -235,11 +256,12 @@ impl Uses {
     }
 
     /// Adds the cells that the known ones need: accesses to them, and the sources of what is copied to them.
-    fn extend(&self, cells: &mut Cells) -> Result<bool, Mixed> {
+    fn extend(&self, cells: &mut Cells, word: &dyn Fn(&MemoryAccess) -> (u64, u64)) -> Result<bool, Mixed> {
         let mut is_new = false;
         for a in self.accesses.iter().filter(|a| a.scalar && (a.thread != EPILOGUE || !a.writes)) {
             if cells.in_range(a.at, a.size).next().is_some() {
-                is_new |= cells.add(a.at, a.size)?;
+                let (at, size) = word(a);
+                is_new |= cells.add(at, size)?;
             }
         }
         for copy in &self.copies {
@@ -317,6 +339,9 @@ mod tests {
     fn mixed_sizes_are_an_error() {
         let mut uses = Uses::default();
         uses.touch(vec![access(0, 16, 8, true), access(1, 20, 4, false)]);
+        let whole: Vec<(u64, u64)> = uses.cells().expect("a part is read with the rest").0.into_iter().collect();
+        assert_eq!(whole, [(16, 8)]);
+        uses.touch(vec![access(1, 20, 4, true)]);
         assert_eq!(uses.cells().unwrap_err().one, (20, 4));
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct ThreadEnding {
     pub(crate) thread: usize,
     pub(crate) values: RecordedValues,
     pub(crate) messages: Messages,
+    /// The operations that it has posted to memory that threads free, by their positions in `CompiledProgram::landings`.
+    pub(crate) lands: Vec<usize>,
     pub(crate) failure: Option<Failed>,
 }
 
@@ -101,6 +103,8 @@ impl ModelCall {
 /// The calls of the model that a batch is, and its end.
 struct Steps {
     calls: Vec<ModelCall>,
+    /// The operations among them to memory that threads free.
+    lands: Vec<usize>,
     end: RunEnd,
 }
 
@@ -135,12 +139,29 @@ pub(crate) struct CompiledProgram {
     joined: BTreeSet<usize>,
     /// The memory that threads have allocated, as the processes know it.
     known_blocks: Vec<(u64, u64)>,
+    /// The words to which additions overflow, as the processes know them.
+    known_wraps: BTreeSet<u64>,
     /// The network: that of the question, or `rc-relaxed` if the program registers memory with relaxed ordering.
     pub(crate) network: Network,
     /// Whether relaxed ordering is a matter of each memory region.
     has_keys: bool,
+    /// Registered memory that threads free.
+    freed: BTreeSet<(u64, u64)>,
+    /// The operations to it.
+    pub(crate) landings: Vec<Landing>,
+    /// Those of the call that is expanded.
+    expanded_landings: Vec<usize>,
     /// The sites of the calls that the machine asked for, by the thread and the name of its state.
     pub(crate) sites: BTreeMap<(usize, StateName), CallSite>,
+}
+
+/// An operation to memory that a thread frees: the thread, the number of its operations before it, what it reaches, and its place.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Landing {
+    thread: usize,
+    number: i64,
+    at: (u64, u64),
+    pub(crate) places: CallStack,
 }
 
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
@@ -210,8 +231,12 @@ impl CompiledProgram {
             starters: Vec::new(),
             joined: BTreeSet::new(),
             known_blocks: Vec::new(),
+            known_wraps: BTreeSet::new(),
             network,
             has_keys,
+            freed: BTreeSet::new(),
+            landings: Vec::new(),
+            expanded_landings: Vec::new(),
             sites: BTreeMap::new(),
         }
     }
@@ -268,17 +293,23 @@ impl CompiledProgram {
                 return Err(Error::Unsupported { place, what });
             }
         };
+        let is_new =
+            |at: &u64| !self.cells.0.contains_key(at) || self.uses.wraps.contains(at) != self.known_wraps.contains(at);
         let new: Vec<(u64, u64)> =
-            cells.0.iter().filter(|(at, _)| !self.cells.0.contains_key(at)).map(|(at, size)| (*at, *size)).collect();
+            cells.0.iter().filter(|(at, _)| is_new(at)).map(|(at, size)| (*at, *size)).collect();
+        self.known_wraps.clone_from(&self.uses.wraps);
         let threads: BTreeSet<usize> = self.ran.keys().map(|(thread, _)| *thread).collect();
         let first: BTreeMap<usize, usize> =
             threads.into_iter().map(|thread| (thread, self.uses.first_touch(thread, &new))).collect();
-        self.ran
-            .retain(|(thread, _), (batch, known)| !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[thread]);
+        // What a thread did in its own frame was not noted as long as nobody else was there.
+        let in_frames = new.iter().any(|cell| self.uses.is_in_other_frame(*cell));
+        self.ran.retain(|(thread, _), (batch, known)| {
+            !in_frames && !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[thread]
+        });
         self.cells = cells;
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;
-        self.process.set_cells(&list)?;
+        self.process.set_cells(&self.cells_of_processes())?;
         self.known_blocks = self.uses.blocks();
         self.process.set_blocks(&self.known_blocks)?;
         let nodes: Vec<Node> = self.made.threads.iter().map(|(node, _)| Node(*node)).collect();
@@ -292,6 +323,12 @@ impl CompiledProgram {
         }
         world.objects.extend(self.hidden.clone());
         Ok(world)
+    }
+
+    /// Lists the cells as processes know them: the size of a word that wraps is 256 more.
+    fn cells_of_processes(&self) -> Vec<(u64, u64)> {
+        let cell = |(at, size): (&u64, &u64)| (*at, size + if self.uses.wraps.contains(at) { 256 } else { 0 });
+        self.cells.0.iter().map(cell).collect()
     }
 
     /// Returns an error if `main` shares memory with a thread that it has started, before it waits for one. What it does before it
@@ -365,17 +402,22 @@ impl CompiledProgram {
             let is_new = match need {
                 Need::Word => self.uses.word(at, size),
                 Need::Block => false,
+                Need::Wraps => {
+                    self.is_stale |= self.uses.wraps.insert(at);
+                    false
+                }
             };
             self.notice(is_new);
             self.is_stale |= need == Need::Block && self.uses.blocks() != self.known_blocks;
         }
-        let mut all = Vec::new();
+        let (mut all, mut lands) = (Vec::new(), Vec::new());
         for line in &calls {
             for (k, call) in self.expanded(thread, line)?.into_iter().enumerate() {
                 all.push(ModelCall::of(call, k, line));
             }
+            lands.append(&mut self.expanded_landings);
         }
-        let steps = Arc::new(Steps { calls: all, end });
+        let steps = Arc::new(Steps { calls: all, lands, end });
         self.batches.insert((thread, tape.to_vec()), Arc::clone(&steps));
         Some(steps)
     }
@@ -400,7 +442,7 @@ impl CompiledProgram {
                 Vec::new()
             }),
             ["ended", result] => result.parse().ok().map(|result| self.ends(thread, result)),
-            ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op) {
+            ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op, &line.places) {
                 Ok(calls) => Some(calls),
                 Err(what) => {
                     let place = self.line(&line.places);
@@ -483,7 +525,35 @@ impl CompiledProgram {
         self.has_keys && !writes_relaxed
     }
 
-    fn operation(&mut self, thread: usize, op: &PostedOperation<'_>) -> Result<Vec<Call>, String> {
+    /// Lists the operations to memory that a thread frees.
+    pub(crate) fn landings_in(&self, (at, size): (u64, u64)) -> Vec<usize> {
+        let is_there = |(_, l): &(usize, &Landing)| l.at.0 < at + size && at < l.at.0 + l.at.1;
+        self.landings.iter().enumerate().filter(is_there).map(|(k, _)| k).collect()
+    }
+
+    /// Returns the word that tells that an operation has reached memory that a thread frees; `None` if it reaches no such memory.
+    fn landing(&mut self, thread: usize, op: &PostedOperation<'_>, places: &CallStack, to: u8) -> Option<Loc> {
+        let at = (op.remote, op.size);
+        if !self.freed.iter().any(|(from, n)| at.0 < from + n && *from < at.0 + at.1) {
+            return None;
+        }
+        let is_it = |l: &Landing| (l.thread, l.number, l.at) == (thread, op.number, at);
+        let known = self.landings.iter().position(is_it);
+        let id = known.unwrap_or_else(|| {
+            self.is_stale = true;
+            self.landings.push(Landing { thread, number: op.number, at, places: places.clone() });
+            self.landings.len() - 1
+        });
+        self.expanded_landings.push(id);
+        Some(self.word(&format!("landed_{}", id + 1), to, 0))
+    }
+
+    fn operation(
+        &mut self,
+        thread: usize,
+        op: &PostedOperation<'_>,
+        places: &CallStack,
+    ) -> Result<Vec<Call>, String> {
         let (usual, node, to) = self.way(thread, op.pair)?;
         let way = Way { strict: self.is_strict(op), ..usual };
         let network = self.network;
@@ -532,6 +602,12 @@ impl CompiledProgram {
                 });
             }
             _ => {}
+        }
+        // A queue pair keeps the order of its operations, so this word comes behind what the operation does.
+        let landing = if op.kind.starts_with("send") { None } else { self.landing(thread, op, places, to) };
+        if let Some(landed) = landing {
+            let one = self.constant(node, 1);
+            calls.push(self.put(of(false), vec![(landed, one)], node, to)?);
         }
         if is_message {
             calls.extend(self.message(op, (of(false), notice), node, to)?);
@@ -667,6 +743,7 @@ impl CompiledProgram {
     /// Returns the point of a thread after these results of its calls of the model.
     pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> CodeAt {
         let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));
+        let mut lands: Vec<usize> = Vec::new();
         loop {
             let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
             for call in &steps.calls {
@@ -675,19 +752,22 @@ impl CompiledProgram {
                     None => return CodeAt::Call(open.named(call.clone())),
                 }
             }
+            lands.extend(&steps.lands);
             if self.is_stale {
                 return CodeAt::Cut("the program shares more memory than was known".to_owned());
             }
             let line = match &steps.end {
                 RunEnd::Asks(line) => line.clone(),
-                RunEnd::Ended(values, messages) => return self.ended(thread, (values.clone(), messages.clone()), None),
+                RunEnd::Ended(values, messages) => {
+                    return self.ended(thread, (values.clone(), messages.clone(), lands), None);
+                }
                 RunEnd::Failed(at, what, values) => {
                     let failed = (FailureKind::Program, at.clone(), what.clone());
-                    return self.ended(thread, (values.clone(), Messages::default()), Some(failed));
+                    return self.ended(thread, (values.clone(), Messages::default(), lands), Some(failed));
                 }
                 RunEnd::Misuse(at, what, values) => {
                     let failed = (FailureKind::Misuse, at.clone(), what.clone());
-                    return self.ended(thread, (values.clone(), Messages::default()), Some(failed));
+                    return self.ended(thread, (values.clone(), Messages::default(), lands), Some(failed));
                 }
                 RunEnd::Discarded => return CodeAt::Discarded,
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
@@ -724,7 +804,7 @@ impl CompiledProgram {
     /// Writes the programs, the cells, and for each thread the results of its calls in C that these results of calls of the model are.
     pub(crate) fn trace(&mut self, results: &[Vec<Val>]) -> String {
         let all = |ranges: &[(u64, u64)]| ranges.iter().map(|(at, size)| format!(" {at} {size}")).collect::<String>();
-        let cells: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
+        let cells = self.cells_of_processes();
         let main = u8::from(self.process.main_takes_part);
         let fingerprint = self.lines.fingerprint();
         let mut text =
@@ -801,11 +881,11 @@ impl CompiledProgram {
     fn ended(
         &mut self,
         thread: usize,
-        (values, messages): (RecordedValues, Messages),
+        (values, messages, lands): (RecordedValues, Messages, Vec<usize>),
         failure: Option<Failed>,
     ) -> CodeAt {
         let failure = failure.map(|(kind, places, what)| (kind, places, self.with_lines(&what)));
-        let ending = ThreadEnding { thread, values, messages, failure };
+        let ending = ThreadEnding { thread, values, messages, lands, failure };
         let known = self.endings.iter().position(|e| *e == ending);
         CodeAt::End(known.unwrap_or_else(|| {
             self.endings.push(ending);
@@ -852,6 +932,13 @@ impl CompiledProgram {
                 if self.is_stale {
                     return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));
                 }
+                tso::Method::Read { x }.into()
+            }
+            "landed" => {
+                let memory = (x, number(2) as u64);
+                self.is_stale |= self.freed.insert(memory);
+                let Some(id) = self.landings_in(memory).get(number(3) as usize).copied() else { return Ok(-1) };
+                let x = self.word(&format!("landed_{}", id + 1), self.made.threads[thread].0, 0);
                 tso::Method::Read { x }.into()
             }
             "arrived" | "inbox" => {
@@ -950,6 +1037,8 @@ struct PostedOperation<'w> {
     message: i64,
     a: i64,
     b: i64,
+    /// The number of operations of the thread before it.
+    number: i64,
     /// The data of an inline request.
     data: Option<Vec<u8>>,
     local: Vec<(u64, u64)>,
@@ -959,9 +1048,9 @@ impl<'w> PostedOperation<'w> {
     fn read(words: &[&'w str]) -> Option<Self> {
         let number = |at: usize| words.get(at)?.parse::<i64>().ok();
         let unsigned = |at: usize| words.get(at)?.parse::<u64>().ok();
-        let data = words.get(10)?.strip_prefix('=');
+        let data = words.get(11)?.strip_prefix('=');
         let byte = |at: usize| u8::from_str_radix(data?.get(at..at + 2)?, 16).ok();
-        let local: Vec<u64> = words.get(11..)?.iter().filter_map(|w| w.parse().ok()).collect();
+        let local: Vec<u64> = words.get(12..)?.iter().filter_map(|w| w.parse().ok()).collect();
         Some(Self {
             pair: u32::try_from(number(1)?).ok()?,
             kind: words.get(2)?,
@@ -972,6 +1061,7 @@ impl<'w> PostedOperation<'w> {
             message: number(7)?,
             a: number(8)?,
             b: number(9)?,
+            number: number(10)?,
             data: data.map(|text| (0..text.len() / 2).filter_map(|k| byte(2 * k)).collect()),
             local: local.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
         })

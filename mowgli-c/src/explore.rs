@@ -109,7 +109,9 @@ fn started(ask: &Ask<'_>, deadline: Instant, main_takes_part: bool) -> Result<Co
         let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
         return Err(Error::Program(format!("{}: {why}", ask.programs[0].program.display())));
     }
-    Ok(CompiledProgram::new(process, made, lines, ask.switches.network))
+    let mut code = CompiledProgram::new(process, made, lines, ask.switches.network);
+    code.uses.for_races = ask.races;
+    Ok(code)
 }
 
 /// Explores a program.
@@ -297,6 +299,12 @@ fn finished(
             stuck.entry(waits).or_insert(seek);
             continue;
         }
+        if let Some((thread, (kind, places, what))) = freed_under_way(code, &endings) {
+            let (place, node) = (code.lines.place(&places), code.made.threads[thread].0);
+            let values = endings.into_iter().flat_map(|e| e.values).collect();
+            fails((kind, place, what), Some((thread + 1, node)), values, seek);
+            continue;
+        }
         let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
         let epilogue = epilogue(code, &last);
         if code.is_stale {
@@ -415,6 +423,21 @@ fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<St
         }
     }
     (!threads.is_empty()).then_some(StuckThreads { threads })
+}
+
+/// Returns the thread that has freed memory that an operation reaches later, with the failure.
+fn freed_under_way(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<(usize, Failed)> {
+    for ending in endings {
+        for (memory, k, places) in &ending.messages.open {
+            let Some(id) = code.landings_in(*memory).get(*k).copied() else { continue };
+            if endings.iter().any(|e| e.lands.contains(&id)) {
+                let line = code.line(&code.landings[id].places.clone());
+                let what = format!("frees memory that the operation of {line} reaches later");
+                return Some((ending.thread, (FailureKind::Misuse, places.clone(), what)));
+            }
+        }
+    }
+    None
 }
 
 /// The results of random runs.
@@ -571,6 +594,9 @@ fn result(code: &mut CompiledProgram, observed: &[Cell], end: WalkEnd) -> RunRes
     };
     if let Some(cause) = ends.iter().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
         return RunResult::Failed(cause);
+    }
+    if let Some((thread, failed)) = freed_under_way(code, &ends) {
+        return RunResult::Failed((Some(thread), failed));
     }
     if let WalkEnd::Stuck(still) = &end
         && !waits_for_nobody(code, still)

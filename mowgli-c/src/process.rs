@@ -88,6 +88,8 @@ pub(crate) enum Need {
     Word,
     /// The block that another thread has allocated there.
     Block,
+    /// Additions to it overflow.
+    Wraps,
 }
 
 /// The calls of a thread behind its last known result.
@@ -138,6 +140,9 @@ pub(crate) struct Messages {
     pub(crate) sent: Vec<(u32, i64, CallStack)>,
     /// The number of receives that it has posted to each receive queue.
     pub(crate) posted: Vec<(u64, i64)>,
+    /// For each operation that had not reached memory when the thread freed it: the memory, the number of the operation among those to
+    /// it, and the place of the free.
+    pub(crate) open: Vec<((u64, u64), usize, CallStack)>,
 }
 
 /// A program and its arguments.
@@ -373,6 +378,12 @@ impl Process {
                     let (queue, count) = split(rest).unwrap_or_default();
                     messages.posted.extend(queue.parse().ok().zip(count.parse().ok()));
                 }
+                Some(b'o') => {
+                    let words: Vec<&str> = rest.split(' ').collect();
+                    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+                    let at = words.get(3).map_or_else(Vec::new, |text| places(text));
+                    messages.open.push(((number(0), number(1)), number(2) as usize, at));
+                }
                 Some(b'e') => break RunEnd::Ended(values, messages),
                 _ => match Self::end(text) {
                     RunEnd::Failed(at, what, _) => break RunEnd::Failed(at, what, values),
@@ -397,7 +408,12 @@ impl Process {
             Some(b'l') => RunEnd::Waits(at),
             Some(b'n') => {
                 let number = |at: usize| what.split(' ').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-                RunEnd::Needs(number(0), number(1), if number(2) == 2 { Need::Block } else { Need::Word })
+                let need = match number(2) {
+                    2 => Need::Block,
+                    3 => Need::Wraps,
+                    _ => Need::Word,
+                };
+                RunEnd::Needs(number(0), number(1), need)
             }
             _ => RunEnd::Unsupported(at, what),
         }

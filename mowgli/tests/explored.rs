@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 29] = [
+    let quick: [(&str, fn()); 31] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -87,6 +87,8 @@ pub fn trials() -> Vec<Trial> {
         ("functions_of_libc_are_seen", functions_of_libc_are_seen),
         ("fences_are_seen_and_what_stays_unseen_is_named", fences_are_seen_and_what_stays_unseen_is_named),
         ("threads_of_each_kind_are_explored", threads_of_each_kind_are_explored),
+        ("completions_and_messages_come_in_any_order", completions_and_messages_come_in_any_order),
+        ("words_are_used_in_parts_and_pieces", words_are_used_in_parts_and_pieces),
         ("threads_end_and_wait_for_time_as_they_do", threads_end_and_wait_for_time_as_they_do),
         ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
@@ -955,40 +957,60 @@ fn threads_of_each_kind_are_explored() {
     assert!(started.elapsed() < Duration::from_secs(60));
 }
 
-/// Returns the values of each outcome of a program of the folder `device`, and what fails.
-fn outcomes_of(name: &str, case: u32, flags: &[&str]) -> (BTreeSet<Vec<i64>>, Vec<String>) {
+/// Explores case K of a program of the folder `device`.
+fn case_of(name: &str, case: u32, flags: &[&str], more: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/device").join(name);
     let source = file(folder.path(), name, &std::fs::read_to_string(path).unwrap());
     let case = format!("-DK={case}");
-    let ran = with("explore", &compiled(folder.path(), &source, &[flags, &[&case]].concat()), &["--json"]);
-    let found = json(&ran);
-    assert!(ran.code < 2 && found["stopped"].is_null(), "{name} {case}: {}{}", ran.out, ran.err);
-    let values = |o: &Value| o.as_array().unwrap().iter().map(|v| v["value"].as_i64().unwrap()).collect();
-    let failures = found["failures"].as_array().unwrap().iter().map(|f| f["what"].to_string()).collect();
-    assert_eq!(found["stuck"].as_array().map(Vec::len), Some(0), "{name} {case}: {found}");
-    (found["outcomes"].as_array().unwrap().iter().map(values).collect(), failures)
+    with("explore", &compiled(folder.path(), &source, &[flags, &[&case]].concat()), more)
+}
+
+/// Asserts that case K of a program of the folder `device` has these outcomes, and that nothing fails.
+fn has_outcomes(name: &str, case: u32, flags: &[&str], expected: &[&[i64]]) {
+    let ran = case_of(name, case, flags, &["--json"]);
+    let about = format!("{name} {case} {flags:?}");
+    assert_eq!(all_values(&ran, &about), expected.iter().map(|v| v.to_vec()).collect(), "{about}");
+}
+
+/// Asserts that the answer about case K has a text, and this exit code.
+fn says(name: &str, case: u32, more: &[&str], (code, text): (i32, &str)) {
+    let ran = case_of(name, case, &[], more);
+    assert!(ran.code == code && ran.out.contains(text), "{name} {case}: {}{}", ran.out, ran.err);
 }
 
 fn threads_end_and_wait_for_time_as_they_do() {
-    for (name, case, flags, expected) in [
-        ("ends.c", 1, &[][..], &[&[10][..]][..]),
-        ("ends.c", 2, &[], &[&[]]),
-        ("ends.c", 3, &[], &[&[0, 0], &[0, 110], &[110, 0]]),
-        ("ends.c", 4, &[], &[&[0], &[1]]),
-        ("ends.c", 5, &[], &[&[0], &[1]]),
-        ("ends.c", 7, &[], &[&[11]]),
-        ("ends.cc", 1, &[], &[&[213]]),
-        ("ends.cc", 2, &[], &[&[26]]),
-        ("ends.cc", 3, &[], &[&[0], &[1]]),
-        ("ends.cc", 4, &["-std=c++20"], &[&[1]]),
-    ] {
-        let (outcomes, failures) = outcomes_of(name, case, flags);
-        assert_eq!(outcomes, expected.iter().map(|v| v.to_vec()).collect(), "{name} {case}");
-        assert!(failures.is_empty(), "{name} {case}: {failures:?}");
-    }
-    let (_, failures) = outcomes_of("ends.c", 6, &[]);
-    assert!(failures[..] == ["\"abort() is called\""], "{failures:?}");
+    has_outcomes("ends.c", 1, &[], &[&[10]]);
+    has_outcomes("ends.c", 2, &[], &[&[]]);
+    has_outcomes("ends.c", 3, &[], &[&[0, 0], &[0, 110], &[110, 0]]);
+    has_outcomes("ends.c", 4, &[], &[&[0], &[1]]);
+    has_outcomes("ends.c", 5, &[], &[&[0], &[1]]);
+    says("ends.c", 6, &[], (1, "abort() is called"));
+    has_outcomes("ends.c", 7, &[], &[&[11]]);
+    has_outcomes("ends.cc", 1, &[], &[&[213]]);
+    has_outcomes("ends.cc", 2, &[], &[&[26]]);
+    has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
+    has_outcomes("ends.cc", 4, &["-std=c++20"], &[&[1]]);
+}
+
+fn completions_and_messages_come_in_any_order() {
+    has_outcomes("arrivals.c", 1, &[], &[&[0], &[1, 1], &[1, 2], &[2, 1], &[2, 2]]);
+    has_outcomes("arrivals.c", 2, &[], &[&[1], &[2]]);
+    says("arrivals.c", 3, &[], (1, "the completion queue of 1 entries may overrun"));
+    has_outcomes("arrivals.c", 4, &[], &[&[0], &[6]]);
+}
+
+fn words_are_used_in_parts_and_pieces() {
+    has_outcomes("words.c", 1, &[], &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]]);
+    has_outcomes("words.c", 2, &[], &[&[0], &[1]]);
+    has_outcomes("words.c", 3, &[], &[&[0], &[5]]);
+    has_outcomes("words.c", 3, &["-O2"], &[&[0], &[5]]);
+    has_outcomes("words.c", 4, &[], &[&[0], &[10]]);
+    has_outcomes("words.c", 5, &["-O2"], &[&[0], &[1], &[3], &[7]]);
+    says("words.c", 6, &[], (3, "complete except for memory in which a stream keeps its text"));
+    says("words.c", 7, &[], (3, "complete except for the instruction in the syntax of Intel"));
+    says("words.c", 8, &["--races"], (1, "race on here"));
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.

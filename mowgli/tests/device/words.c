@@ -1,0 +1,85 @@
+/* Words that are used in parts, in pieces, or unseen. Case K says which. */
+#include "node.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#if K == 1 /* memcpy of twelve bytes may begin with the last ones */
+static struct __attribute__((packed, aligned(8))) { uint64_t data; uint32_t flag; } s;
+static void *writes(void *none) { __atomic_store_n(&s.flag, 1, 0); __atomic_store_n(&s.data, 1, 0); return none; }
+static void *reads(void *none)
+{
+	struct __attribute__((packed)) { uint64_t data; uint32_t flag; } own;
+	memcpy(&own, &s, 12);
+	mowgli_outcome("flag", own.flag);
+	mowgli_outcome("data", (int64_t)own.data);
+	return none;
+}
+#elif K == 2 /* half of a word is read */
+static union { _Atomic uint64_t word; struct { uint32_t lock, version; } halves; } u;
+static void *writes(void *none) { uint64_t old = 0; atomic_compare_exchange_strong(&u.word, &old, (1ul << 32) + 1); return none; }
+static void *reads(void *none) { mowgli_outcome("version", *(volatile uint32_t *)&u.halves.version); return none; }
+#elif K == 3 /* two bit-fields of one byte */
+static struct { unsigned a : 3, b : 5; } s;
+static void *writes(void *none) { s.a = 5; return none; }
+static void *reads(void *none) { s.b = 9; mowgli_outcome("a", s.a); return none; }
+#elif K == 4 /* an unsigned sum beyond the signed numbers */
+static atomic_uint n = 0x7ffffffe;
+static void *writes(void *none) { atomic_fetch_add(&n, 10); return none; }
+static void *reads(void *none) { mowgli_outcome("n", (int64_t)n - 0x7ffffffe); return none; }
+#elif K == 5 /* a sum in a vector register */
+static uint64_t x;
+static void *writes(void *none) { __atomic_store_n(&x, 1, 0); return none; }
+static void *reads(void *none)
+{
+	double sum = 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t v;
+		__asm__ volatile("movq (%1), %0" : "=r"(v) : "r"(&x) : "memory");
+		sum = sum * 2 + (double)v;
+	}
+	mowgli_outcome("sum", (int64_t)sum);
+	return none;
+}
+#elif K == 6 /* a stream over memory of the program */
+static char text[16];
+static FILE *stream;
+static volatile int is_over;
+static void *writes(void *none) { fputc('A', stream); fflush(stream); is_over = 1; return none; }
+static void *reads(void *none) { while (!is_over) {} mowgli_outcome("c", *(volatile char *)text); return none; }
+#elif K == 7 /* assembly in the syntax of Intel */
+static volatile uint64_t x;
+static void *writes(void *none) { x = 1; return none; }
+static void *reads(void *none)
+{
+	uint64_t v;
+	__asm__ volatile(".intel_syntax noprefix\n mov %0, [%1]\n .att_syntax prefix" : "=r"(v) : "r"(&x) : "memory");
+	return none;
+}
+#elif K == 8 /* memory of an operation is written again before its completion, and nobody reads its target */
+static uint64_t here[2], there[2];
+static struct node one, two;
+static struct ibv_qp *qp, *other;
+static void *writes(void *none)
+{
+	struct request r;
+	post(qp, request(&r, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &one, here, 8, &two, there));
+	here[0] = 2;
+	wait_for_one(qp);
+	return none;
+}
+static void *reads(void *none) { return none; }
+#endif
+int main(void)
+{
+#if K == 6
+	stream = fmemopen(text, sizeof text, "w");
+#elif K == 8
+	one = node_open(1, here, sizeof here);
+	two = node_open(2, there, sizeof there);
+	connect_nodes(&one, &two, &qp, &other);
+#endif
+	mowgli_node(1, writes, NULL);
+	mowgli_node(1, reads, NULL);
+	mowgli_join();
+}
