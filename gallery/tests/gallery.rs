@@ -4,6 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use itertools::Itertools as _;
+use mowgli::catalogue::Catalogue;
+use mowgli::distinguish::{bounds, distinguish};
+use mowgli::interrupt::Deadline;
+use mowgli::litmus::parse::parse_in;
+use mowgli::properties::specifications;
+use mowgli_core::algebra::{hb, id};
+use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
 use mowgli_gallery::entries;
 use mowgli_libraries::entry::{Entry, Expected};
@@ -65,15 +73,57 @@ const LONG: [(&str, &str); 15] = [
 
 #[test]
 fn variants_are_as_expected_at_their_first_bound() {
-    let mut unsound = 0;
+    let (mut unsound, catalogue) = (0, catalogue());
     for entry in entries() {
         for variant in entry.variants.iter().filter(|v| !LONG.contains(&(entry.name, v.name))) {
             let checked = entry.checked(variant.name, &variant.bounds[0]);
+            checked.litmus().iter().for_each(|text| is_read_again(&catalogue, text));
             assert_eq!(checked.is_expected(), Some(true), "{}: {}", checked.title(), checked.explanation());
             unsound += usize::from(checked.verdict() == "unsound");
         }
     }
     assert!(unsound >= 30, "{unsound}");
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue::with(entries()).expect("libraries of one's own")
+}
+
+/// Parses a program that was printed.
+fn is_read_again(catalogue: &Catalogue, text: &str) {
+    parse_in(catalogue, "printed", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+}
+
+/// Clients that `spec` and `distinguish` print declare objects as tests do: with roles and members, for example.
+#[test]
+fn printed_clients_of_specifications_are_read_again() {
+    let form = |entry: &Entry| entry.library().ok()?.object();
+    let (catalogue, mut printed) = (catalogue(), 0);
+    for entry in entries().into_iter().unique_by(|entry| format!("{:?}", form(entry).map(|form| form.parts))) {
+        let bound = Bound { threads: 2, nodes: 2, calls: 1, ..bounds(&entry)[0].clone() };
+        // What is consistent with a larger hb is not with a smaller one, so it is not monotone, and forbids something.
+        let strict = || {
+            let all = entries().into_iter().find(|e| e.name == entry.name).expect("an entry");
+            let name = Name::literal(entry.name);
+            let specification =
+                all.specification.clone().respecified(name, |spec| spec.empty("before", &(id() - hb())));
+            Entry { specification, ..all }
+        };
+        let compared =
+            distinguish(&entry, &strict(), &[bound.clone()], Deadline::default(), &|_, _| {}).expect("one library");
+        let difference = compared.difference.map(|difference| difference.litmus());
+        difference.iter().for_each(|text| is_read_again(&catalogue, text));
+        printed += difference.iter().len();
+        for specification in specifications(vec![strict()]) {
+            let text = specification.check(vec![bound.clone()], Deadline::default(), &|_, _| {}).text();
+            for part in text.split("in an execution of\n\n").skip(1) {
+                let (program, _) = part.split_once("\nwith the events").expect("events");
+                is_read_again(&catalogue, program);
+                printed += 1;
+            }
+        }
+    }
+    assert!(printed > 4, "{printed}");
 }
 
 #[test]
