@@ -57,6 +57,8 @@ mod company;
 mod compiled;
 mod emitted;
 mod explore;
+#[cfg(test)]
+mod fenced;
 mod group;
 mod left;
 mod legal;

@@ -2,10 +2,13 @@
 
 use std::process::Command;
 
+use mowgli_core::cat::cat;
 use mowgli_fabric::{
     Atomic, Barrier, Fabric, Fault, Group, Map, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock,
     Words,
 };
+use mowgli_libraries::entry::Memory;
+use mowgli_rdma::wait::WAIT;
 use siphasher::sip::SipHasher13;
 
 use crate::mowgli_port::World;
@@ -175,6 +178,32 @@ fn compared(clients: u64) -> (usize, usize) {
         by_variant += usize::from(run(interpreted().variant("bal", "no-fence"), seed, &client) != known);
     }
     (by_seed, by_variant)
+}
+
+/// The page of assumptions has each definition of the model, as its text in cat has them, and tests that exist.
+#[test]
+fn the_page_of_assumptions_has_every_definition_of_the_model() {
+    let page = include_str!("../../docs/assumptions.md");
+    let model = Memory::rdma_wait();
+    let text = cat("RDMA_WAIT", &model.libraries, WAIT).unwrap();
+    let (_, axioms) = text.split_once("let W").expect("definitions");
+    // What only helps to write the others down.
+    let helps = ["rao-line", "same-queue-pair", "same-target", "same-wid", "same-event", "each-word"];
+    let names = axioms.lines().filter_map(|line| line.strip_prefix("let ")?.split([' ', '=', '(']).next());
+    let names: Vec<&str> = names.filter(|name| !helps.contains(name)).collect();
+    assert!(names.len() > 10, "{names:?}");
+    let missing: Vec<&&str> = names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}\n{text}");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+    let sources = ["tests/processes.rs", "tests/launched.rs", "tests/objects.rs", "tests/compiled.rs", "src/byte_map.rs", "src/fenced.rs", "src/ofi/queue.rs"];
+    let sources: String = sources.map(|file| std::fs::read_to_string(format!("{root}{file}")).unwrap()).concat();
+    let tests: Vec<&str> = page.split('`').filter(|word| word.matches('_').count() > 2 && !word.contains(' ')).collect();
+    assert!(tests.len() > 20, "{tests:?}");
+    let absent: Vec<&&str> = tests
+        .iter()
+        .filter(|test| !sources.contains(&format!("\"{test}\"")) && !sources.contains(&format!("fn {test}(")))
+        .collect();
+    assert!(absent.is_empty(), "{absent:?}");
 }
 
 /// The checksum is the hash of the crate `siphasher`, but for bottom.

@@ -1,0 +1,115 @@
+//! Store buffering over the ports of two threads of a node: each writes a word, and then reads that of the other one behind a fence.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mowgli_core::ids::Tid;
+
+use crate::emitted::mowgli_port::Word;
+use crate::group::Group;
+use crate::local::LocalMemory;
+use crate::ofi::{Ofi, Provider};
+use crate::port::{Port, RemoteFabric};
+use crate::{Company, Fault};
+
+/// What lets a store precede a load: its arguments are the word to read, and one of the thread.
+type Fenced = fn(&mut dyn Port, Word, Word) -> Result<i64, Fault>;
+
+/// A fence of the CPU, a get of a word, and a get of a row of one word.
+const FENCES: [Fenced; 3] = [
+    |port, x, _| {
+        port.mfence()?;
+        port.read(x)
+    },
+    |port, x, own| {
+        port.get(own, x, 1)?;
+        port.wait(1)?;
+        port.read(own)
+    },
+    |port, x, own| {
+        port.get_words(&[own], &[x], 1)?;
+        port.wait(1)?;
+        port.read(own)
+    },
+];
+
+/// The times at which the two threads meet.
+#[derive(Default)]
+struct Pair([AtomicU64; 2]);
+
+impl Pair {
+    /// Waits until the other one is at this time, too. Each answers the other twice, so that both have a processor at the end.
+    fn meets(&self, time: u64, me: usize) {
+        for step in 3 * time..3 * time + 3 {
+            self.0[me].store(step, Ordering::SeqCst);
+            for spins in 1_u64.. {
+                if self.0[1 - me].load(Ordering::SeqCst) >= step {
+                    break;
+                }
+                if spins % 1000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            }
+        }
+    }
+}
+
+/// Returns in how many rounds both threads find an earlier value.
+fn stale(network: &dyn RemoteFabric, words: [[Word; 2]; 2], rounds: u64, fenced: Fenced) -> u64 {
+    let (pair, found) = (Pair::default(), [const { AtomicU64::new(0) }; 2]);
+    let run = |me: usize| {
+        let (mut port, mut both) = (network.port(Tid::from_index(me)), 0);
+        for round in 1..=rounds {
+            pair.meets(2 * round, me);
+            port.write(words[me][0], round as i64).unwrap();
+            let seen = fenced(&mut *port, words[1 - me][0], words[me][1]).unwrap();
+            found[me].store(seen as u64, Ordering::SeqCst);
+            pair.meets(2 * round + 1, me);
+            both += u64::from(found.iter().all(|seen| seen.load(Ordering::SeqCst) < round));
+        }
+        both
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        run(0).max(other.join().unwrap())
+    })
+}
+
+fn group() -> (Group, [[mowgli_core::ids::Loc; 2]; 2]) {
+    let mut group = Group::new(&[1, 1]);
+    // Each begins at a line of its own.
+    let mut word = |name: &str, t: usize| {
+        let node = mowgli_core::ids::Node(1);
+        (0..8).for_each(|k| _ = group.object(&format!("{name}{t}_{k}"), mowgli_rdma::wait::word(node)));
+        group.object(&format!("{name}{t}"), mowgli_rdma::wait::word(node))
+    };
+    let words = [0, 1].map(|t| ["x", "own"].map(|name| word(name, t)));
+    (group, words)
+}
+
+#[test]
+fn stores_of_mapped_memory_precede_what_is_behind_a_fence() {
+    let (group, words) = group();
+    let stack = group.stack([0; 2]).unwrap();
+    let words = words.map(|of| of.map(|x| stack.word(x).unwrap()));
+    let memory = LocalMemory::new(stack.memory());
+    for (number, fenced) in FENCES.into_iter().enumerate() {
+        assert_eq!(stale(&memory, words, 20_000, fenced), 0, "fence {number}");
+    }
+    let unfenced: Fenced = |port, x, _| port.read(x);
+    assert!(stale(&memory, words, 100_000, unfenced) > 0, "this test would see no missing fence here");
+}
+
+#[test]
+#[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+fn stores_over_libfabric_precede_what_is_behind_a_fence() {
+    for (provider, rounds) in [(Provider::Tcp, 20_000), (Provider::Shm, 20_000), (Provider::Unordered, 500)] {
+        let (group, words) = group();
+        let limit = Duration::from_secs(60);
+        let company = Company::start(1, &[], limit).unwrap();
+        let stack = group.stack([0; 2]).unwrap();
+        let words = words.map(|of| of.map(|x| stack.word(x).unwrap()));
+        let net = Ofi::open(&company, provider, &stack, 1, limit).unwrap();
+        for (number, fenced) in FENCES.into_iter().enumerate() {
+            assert_eq!(net.going_on(|| stale(&net, words, rounds, fenced)), 0, "{provider:?}, fence {number}");
+        }
+    }
+}
