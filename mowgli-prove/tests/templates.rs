@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli_core::algebra::{Spec, SubView, events, id, same};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edited, Edits};
-use mowgli_core::event::{Event, Shape};
+use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -14,7 +14,7 @@ use mowgli_core::method::Method;
 use mowgli_core::parts::{ObjectTerm, Parts as PartTerms, parts};
 use mowgli_core::shape::Shapes;
 use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, World};
+use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{self, Method as Barrier};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
@@ -193,11 +193,8 @@ fn functions_beside_terms_are_not_asked() {
     let libraries = Libraries::like(&bal.specification).with(Otherwise(of.clone()));
     let mut world = World::new(1, &[Node(1), Node(1)]);
     world.objects.insert(Loc::new("z"), Object::new(bal::BAL).members(&[Tid(1), Tid(2)]));
-    let call = |t| Event {
-        thread: Tid(t),
-        call: mowgli_libraries::bal::Method::BAR { x: Loc::new("z") }.into(),
-        ret: Val::Unit,
-    };
+    let bar = Call::new(bal::BAL, "BAR", &[Loc::new("z").into()]);
+    let call = |t| Event { thread: Tid(t), call: bar.clone(), ret: Val::Unit };
     let (first, second) = (call(1), call(2));
     let said = [&*of, libraries.get(bal::BAL).unwrap()].map(|library| {
         let admits = [&[&first][..], &[&first, &second]].map(|events| library.admits(&world, events));
