@@ -313,6 +313,11 @@ impl Generator {
         }
     }
 
+    /// True if memcpy of so many words goes upwards. It moves few bytes as two words that may overlap, and begins with either.
+    fn copies_upwards(&self, n: usize) -> bool {
+        self.size * n >= 16 || (self.size * n).is_power_of_two()
+    }
+
     fn load(&mut self, word: &str) -> String {
         let w = self.word_type();
         match self.style(&["plain", "volatile", "atomic relaxed", "atomic acquire", "stdatomic load"]) {
@@ -358,8 +363,16 @@ impl Generator {
             // The argument is in two registers, which gcc loads in either order.
             styles.retain(|style| *style != "structure passed to variadic");
         }
+        if !self.copies_upwards(n) {
+            styles.retain(|style| !style.starts_with("mem"));
+        }
         if in_loop && self.dialect.optimises {
             styles.retain(|s| s.starts_with("mem"));
+            if styles.is_empty() {
+                let words = (a..a + n).map(|i| self.word(node, i)).zip(to);
+                let each: String = words.map(|(x, r)| format!("{r} = *(volatile {w} *)&{x}; ")).collect();
+                return format!("{{ {each}}}");
+            }
         }
         match self.style(&styles) {
             "structure assigned" => format!("{{ {record} l = *{from};{} }}", out("l.")),
@@ -432,6 +445,9 @@ impl Generator {
             "pointer store",
             "union stored",
         ];
+        if !self.copies_upwards(n) {
+            styles.retain(|style| !style.starts_with("mem"));
+        }
         if are_constants && !self.dialect.is_cpp && values.iter().all(|v| v != "0") {
             styles.push("compound literal");
         }
@@ -578,6 +594,9 @@ impl Generator {
             return false;
         }
         let overlaps = a < b + n && b < a + n;
+        if overlaps && !self.copies_upwards(n) {
+            return false;
+        }
         let own = self.hidden(t, (a, n));
         for (i, h) in own.iter().enumerate() {
             Self::row(t, format!("{} := {h}", Self::litmus(t.node, b + i)));
@@ -585,7 +604,12 @@ impl Generator {
         let (w, x, y) = (self.word_type(), self.word(t.node, a), self.word(t.node, b));
         let styles =
             ["memmove in memory", "memcpy in memory", "structure in memory", "structure given in memory", "mempcpy"];
-        let line = match self.style(if n == 1 || overlaps { &styles[..1] } else { &styles }) {
+        let styles = match () {
+            () if !self.copies_upwards(n) => &styles[2..4],
+            () if n == 1 || overlaps => &styles[..1],
+            () => &styles[..],
+        };
+        let line = match self.style(styles) {
             "memmove in memory" => format!("memmove(&{y}, &{x}, {n} * sizeof({w}));"),
             "memcpy in memory" => format!("memcpy(&{y}, &{x}, {n} * sizeof({w}));"),
             "mempcpy" => format!("mempcpy(&{y}, &{x}, {n} * sizeof({w}));"),
