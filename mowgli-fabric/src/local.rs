@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicI64, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
 use mowgli_core::ids::{NodeSet, Tid};
 
@@ -12,7 +12,7 @@ use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::left;
 use crate::mapped::{MappedWords, SharedFile, fetch_to_write};
-use crate::memory::{LINE, LOADS, MemoryWord, STORES, are_in_a_row};
+use crate::memory::{LINE, LOADS, MemoryWord, STORES, are_in_a_row, fence};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
@@ -211,12 +211,12 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn mfence(&mut self) -> Result<(), Fault> {
-        fence(SeqCst);
+        fence();
         Ok(())
     }
 
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
-        fence(SeqCst);
+        fence();
         self.put(to, from, d)
     }
 
@@ -225,7 +225,7 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
-        fence(SeqCst);
+        fence();
         self.put_words(to, from, d)
     }
 

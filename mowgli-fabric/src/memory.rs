@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::value::Val;
@@ -109,5 +109,37 @@ impl Deref for WordRow {
 
     fn deref(&self) -> &[Word] {
         &self.all[self.part.clone()]
+    }
+}
+
+/// Waits until the stores of this thread are in memory.
+#[inline]
+pub(crate) fn fence() {
+    #[cfg(test)]
+    counted::add();
+    std::sync::atomic::fence(Ordering::SeqCst);
+}
+
+/// Reads a word after the stores of this thread are in memory. An addition of nothing does so, and is quicker than a fence.
+#[inline]
+pub(crate) fn fenced_load(word: &AtomicU64) -> u64 {
+    #[cfg(test)]
+    counted::add();
+    word.fetch_add(0, Ordering::SeqCst)
+}
+
+/// The number of fences of a thread, for tests. A missing one is seen by its effect only in optimised code.
+#[cfg(test)]
+pub(crate) mod counted {
+    use std::cell::Cell;
+
+    thread_local!(static FENCES: Cell<u64> = const { Cell::new(0) });
+
+    pub(crate) fn add() {
+        FENCES.set(FENCES.get() + 1);
+    }
+
+    pub(crate) fn fences() -> u64 {
+        FENCES.get()
     }
 }

@@ -13,7 +13,7 @@ use mowgli::emit::{C_PORT, c_function_name, in_c};
 use mowgli_c::{Ask, ProgramCommand, SourcePlace, Toolchain, explore};
 use mowgli_check::litmus::run::implement;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name};
+use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Library;
 use mowgli_core::method::Returns;
@@ -25,7 +25,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::probes::WaitProbes;
-use mowgli_rdma::wait::{WAIT, Wait};
+use mowgli_rdma::wait::{Method as Rdma, WAIT, Wait, word};
 use mowgli_rdma::{Network, Switches};
 use tempfile::TempDir;
 
@@ -43,6 +43,10 @@ pub fn trials() -> Vec<Trial> {
                 let [whole, cut] = compared(&entry, "published", &some_clients(&entry, 1));
                 assert!(whole > 2 && cut == 0, "{library}: {whole} {cut}");
             }
+        }),
+        trial("operations_of_the_port_have_the_outcomes_of_the_model", Layer::Quick, COMPILER, || {
+            let clients = of_operations();
+            assert_eq!(compared(&entry_of("sv"), "published", &clients), [clients.len(), 0]);
         }),
         trial("an_emitted_store_has_the_outcomes_of_its_term", Layer::Long, COMPILER, || {
             let entry = entry_of("kvstore");
@@ -146,6 +150,46 @@ fn two_calls() -> Bound {
     Bound { threads: 2, nodes: 2, calls: 2, total: Some(4), ..Bound::default() }
 }
 
+/// Clients of operations only. Each has other outcomes if one of them is not what it has to be: a fence does nothing, an access is a plain one
+/// that the compiler merges with another, or an operation takes the queue of another node.
+fn of_operations() -> Vec<(World, Client)> {
+    let [x, y, p, q, z] = ["x", "y", "p", "q", "z"].map(Loc::new);
+    let [d, e] = ["d", "e"].map(|name| Val::Wid(Wid(Name::literal(name))));
+    let v = |v: i64| Val::Int(v);
+    let of = |nodes: &[u8], words: &[(Loc, u8, i64)], threads: Vec<Vec<Rdma>>| {
+        let nodes: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
+        let count = words.iter().map(|(_, n, _)| *n).chain(nodes.iter().map(|n| n.0)).max().unwrap();
+        let mut world = World::new(count, &nodes);
+        world.objects.extend(words.iter().map(|&(x, n, v)| (x, word(Node(n)).init(Val::Int(v)))));
+        let threads = threads.into_iter().map(|calls| calls.into_iter().map(Call::from).collect()).collect();
+        (world, Client { threads })
+    };
+    let near = [(x, 1, 0), (y, 1, 0)];
+    let buffered = |own, other| vec![Rdma::Write { x: own, v: v(1) }, Rdma::Mfence {}, Rdma::Read { x: other }];
+    let got = |first: Rdma, fence: Option<Rdma>| {
+        let calls = [Some(first), fence, Some(Rdma::Put { x: z, y: q, d: e }), Some(Rdma::Wait { d }), Some(Rdma::Read { x: p })];
+        of(&[1], &[(p, 1, 7), (q, 1, 1), (z, 2, 0)], vec![calls.into_iter().flatten().collect()])
+    };
+    vec![
+        of(&[1, 1], &near, vec![buffered(x, y), buffered(y, x)]),
+        of(&[1, 1], &near, vec![vec![Rdma::FAA { x, v: v(1) }], vec![Rdma::FAA { x, v: v(2) }, Rdma::Read { x }]]),
+        of(&[1, 1], &near, vec![vec![Rdma::Xchg { x, v: v(1) }], vec![Rdma::Xchg { x, v: v(2) }, Rdma::Read { x }]]),
+        of(
+            &[1, 1],
+            &near,
+            vec![vec![Rdma::CAS { x, v1: v(0), v2: v(1) }], vec![Rdma::CAS { x, v1: v(0), v2: v(2) }, Rdma::Read { x }]],
+        ),
+        of(&[1, 1], &near, vec![
+            vec![Rdma::Write { x, v: v(1) }, Rdma::Write { x, v: v(2) }],
+            vec![Rdma::Read { x }, Rdma::Read { x }],
+        ]),
+        got(Rdma::Get { x: p, y: z, d }, None),
+        got(Rdma::Get { x: p, y: z, d }, Some(Rdma::Rfence { n: Node(2) })),
+        got(Rdma::RFAA { x: p, y: z, v: v(3), d }, None),
+        got(Rdma::RCAS { x: p, y: z, v1: v(0), v2: v(3), d }, None),
+    ]
+}
+
 /// Clients of two calls in each thread, or of one if the library is large. They come with extensions.
 fn some_clients(entry: &Entry, count: usize) -> Vec<(World, Client)> {
     // A table of one bucket has the fewest states.
@@ -244,7 +288,7 @@ impl EmittedClients {
         let source = file(folder.path(), "clients.c", &text);
         let program = folder.path().join("clients");
         let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
-        let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"].map(OsString::from);
+        let flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"].map(OsString::from);
         toolchain.compile(&[source.into()], &program, &flags).unwrap_or_else(|e| panic!("{e}\n{text}"));
         Self { text, program, _folder: folder }
     }

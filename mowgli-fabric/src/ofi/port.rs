@@ -11,7 +11,7 @@ use super::queue::{OpQueue, Operation, PostedOp};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked};
 use crate::emitted::mowgli_port::{self, Id, Word};
-use crate::memory::{LOADS, STORES};
+use crate::memory::{LOADS, STORES, fence, fenced_load};
 use crate::port::{Fault, Port};
 
 /// The port of a thread in one run.
@@ -148,7 +148,7 @@ impl<'a> FabricPort<'a> {
         if !self.net.layout.is_unread(to) || !self.queue.is_over(node) {
             return false;
         }
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence();
         self.queue.done(PostedOp { d, by: self.by, ..PostedOp::get(node) });
         true
     }
@@ -202,15 +202,15 @@ impl mowgli_port::Port for FabricPort<'_> {
 
     fn mfence(&mut self) -> Result<(), Fault> {
         self.acts()?;
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence();
         Ok(())
     }
 
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.acts()?;
         if self.is_near(from) {
-            // Earlier stores are in memory before the get reads. An addition of nothing reads so, and is quicker than a fence.
-            let v = self.at(from).fetch_add(0, Ordering::SeqCst);
+            // Earlier stores are in memory before the get reads.
+            let v = fenced_load(self.at(from));
             self.at(to).store(v, STORES);
         } else if !self.is_got(to, from, d) {
             self.begin((to, from, d), OpKind::Get, End::get)?;
