@@ -1204,6 +1204,10 @@ fn a_clock_that_is_always_late_is_never_an_answer() {
         "\"complete\":true",
         "int judge",
     ];
+    for limited in [["robust", &tso, "--steps", "0"], ["networks", &tso, "--steps", "0"]] {
+        let spent = mowgli(&limited);
+        assert!(spent.code == 3, "{limited:?}: {}{}", spent.out, spent.err);
+    }
     let forms: [&[&str]; 2] = [&[], &["--json"]];
     for command in commands {
         for form in forms {
