@@ -372,8 +372,8 @@ fn pieces(library: &str, x: Expr) -> Pieces {
     Pieces { reads, effects, sets, literals: vec![0, 1, 2, 3] }
 }
 
-/// Changes a random method: random statements before or after a call or at the end, or in its place in some case; or a call less,
-/// or twice.
+/// Changes a random method: random statements before or after a call or at the end, or in its place in some case. Or a call is
+/// missing, or is made twice.
 fn with_random_body(rng: &mut Rng, case: Case) -> Case {
     let methods = case.entry.library().expect("a library").methods();
     let with_object = methods.iter().filter(|m| m.takes.iter().any(|(_, kind)| *kind == ArgumentKind::Object));

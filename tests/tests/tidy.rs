@@ -217,8 +217,8 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     assert!(!text("mowgli-judge/Cargo.toml").contains("mowgli-core"), "the search depends on the judge");
 }
 
-/// No verdict depends on a clock. These files read one to cancel a search, or to say how long something took, and these commands
-/// have a default limit in seconds: programs that run, a process that serves a browser, and the cancellation of a solver.
+/// No verdict depends on a clock. These files read one to cancel a search, or to say how long something took. These commands have a
+/// default limit in seconds: for programs that run, for a process that serves a browser, and to cancel a solver.
 #[test]
 fn searches_end_by_counts() {
     let reads = ["mowgli-check/src/check.rs", "mowgli-check/src/interrupt.rs"];
