@@ -8,10 +8,11 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
+use mowgli_core::body::CallTerm;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
-use mowgli_core::method;
+use mowgli_core::method::ArgumentKind;
 use mowgli_core::parts::Parts;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
@@ -221,6 +222,11 @@ impl<'a> ProofSource<'a> {
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
+        let left_out = path.left_out.iter().map(|of| &of.call);
+        placed(path)
+            .map(|(.., made)| &made.call)
+            .chain(left_out)
+            .try_for_each(|call| self.has_objects_of_its_library(method, reader, call))?;
         for LeftOutCall { call, result, facts } in &path.left_out {
             let shape = shape_of(reader.below.get(call.library), call.method)?;
             let decided = [&path.decided[..], facts].concat();
@@ -239,6 +245,33 @@ impl<'a> ProofSource<'a> {
         let mut branches = self.cases(method, reader, path, given, (decided, 0))?;
         branches.sort_by(|a, b| a.kind.ways.cmp(&b.kind.ways));
         Ok(branches)
+    }
+
+    /// Refuses a call of an object of another library (LOCO Def. 3.9). An object is an argument of the client's call, or declared.
+    fn has_objects_of_its_library(
+        &self,
+        method: Name,
+        reader: &SymbolicExecutor<'a>,
+        call: &CallTerm,
+    ) -> Result<(), NoTemplate> {
+        let shaper = Shaper { reader, parts: self.implementation.parts(), decided: &[] };
+        let is_object = |library, of: &str, i| takes(library, of, i).is_some_and(ArgumentKind::is_object);
+        for (i, arg) in call.args.iter().enumerate() {
+            if !is_object(reader.below.get(call.library), call.method, i) {
+                continue;
+            }
+            let owner = match arg.term() {
+                ExprTerm::Part(..) => shaper.declared(*arg)?.library,
+                ExprTerm::Arg(own, _) if is_object(self.specification.get(self.library), method.text(), *own) => {
+                    self.library
+                }
+                _ => continue,
+            };
+            if owner != call.library {
+                return Err(refusal!("{arg} is of {owner}, and {} is a call of {}", call.method, call.library).into());
+            }
+        }
+        Ok(())
     }
 
     /// Makes the kinds of one path under these conditions. If the shapes depend on whether two data are equal, there
@@ -387,9 +420,8 @@ impl<'a> ProofSource<'a> {
                 es.collect::<Option<Vec<Expr>>>().ok_or_else(|| refusal!("{} has other arguments elsewhere", of.call))
             };
             // Sets of nodes are seen by the subevents that there are for each of them.
-            let is_set = |i: usize| {
-                takes(self.below.get(of.call.library), of.call.method, i) == Some(method::ArgumentKind::Nodes)
-            };
+            let is_set =
+                |i: usize| takes(self.below.get(of.call.library), of.call.method, i) == Some(ArgumentKind::Nodes);
             let pattern =
                 |i: usize| if is_set(i) { Ok(None) } else { cases.pattern(position, &argument(i)?).map(Some) };
             let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, Refusal>>()?;
@@ -459,7 +491,7 @@ fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
     e.replaced(&mut |term| if *term == ExprTerm::Var(var) { Some(ExprTerm::Var(of).into()) } else { None })
 }
 
-fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<method::ArgumentKind> {
+fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<ArgumentKind> {
     Some(method_of(library, method)?.takes.get(argument)?.1)
 }
 

@@ -132,6 +132,28 @@ fn parts_that_overlap_have_no_template() {
     assert!(matches!(&inside[..], [one] if one.contains("is a part of x.released, which belongs to ")), "{inside:?}");
 }
 
+/// An object that nobody declares, of another library, or of the client: a call of it is not well defined, whatever the path.
+#[test]
+fn calls_of_other_objects_have_no_template() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let published = entry.variants[0].implementation.clone();
+    let with = |object: fn(Expr) -> Expr| {
+        let bodies = bodies! { Barrier:
+            BAR { x } by members(x) => {
+                let v = Sv::read(x.part("count", [me()]));
+                if (v.is(12345)) { Sv::write(object(x), 0) }
+            }
+        };
+        without_template(entry, Arc::new(published.clone().with("wrong", &bodies))).join("\n")
+    };
+    let undeclared = with(|x| x.part("nowhere", []));
+    assert!(undeclared.contains("the implementation does not declare x.nowhere"), "{undeclared}");
+    assert!(with(|x| x).contains("x is of bal, and Write is a call of sv"));
+    let right = with(|x| x.part("count", [me()]));
+    assert!(!right.contains("declare") && !right.contains("is of"), "{right}");
+}
+
 /// The node lock with other parts.
 struct Declared(PartTerms);
 
