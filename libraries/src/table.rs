@@ -365,10 +365,11 @@ pub fn entry() -> Entry {
     let forget_removed = TableOverMsw.with("a removal makes each bucket unused", &forget_removed());
     let take_first = TableOverMsw.with("an insertion takes the first bucket that it may use", &take_first());
     let variants = vec![
-        variant("published", "a hash table on one node", Sound, TableOverMsw, &[(2, 2, 1)])
+        variant("published", "a hash table on one node", Sound, TableOverMsw, &[(1, 1, 3)])
             .and(of_one_key.clone())
-            .and(removing.clone())
-            .and(Bound { values: vec![8, 9], sizes: vec![1], ..bound(2, 1, 2) }),
+            .thoroughly(bound(2, 2, 1))
+            .thoroughly(removing.clone())
+            .thoroughly(Bound { values: vec![8, 9], sizes: vec![1], ..bound(2, 1, 2) }),
         over("no-lock", "nothing is locked", no_lock),
         over("no-fence", "a lookup does not fence first", no_fence),
         over("no-completion", "changes are not complete when the lock is released", no_completion),
