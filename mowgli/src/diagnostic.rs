@@ -38,10 +38,21 @@ pub fn drawn(error: &InputError, colours: Colours) -> String {
     let title = Level::ERROR.primary_title(&error.message).id(error.code.name());
     let line = error.place.as_deref().map(line);
     let group = with_line(Group::with_title(title), error.place.as_deref(), line.as_deref());
-    colours.renderer().render(&[match &error.help {
+    let drawn = colours.renderer().render(&[match &error.help {
         Some(help) => group.element(Level::HELP.message(help)),
         None => group,
-    }])
+    }]);
+    // Without a line of the input the gutter is empty.
+    let with_text = drawn.lines().filter(|line| !is_gutter(line)).collect::<Vec<_>>();
+    if error.place.is_some() { drawn } else { with_text.join("\n") }
+}
+
+/// True if a line has only the bar to the left of the input, perhaps in colour.
+fn is_gutter(line: &str) -> bool {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let plain = parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest));
+    plain.trim() == "|"
 }
 
 /// Draws a warning, without a line break at the end.

@@ -166,7 +166,7 @@ fn libraries_are_checked_listed_and_shown() {
     assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
     let unknown = mowgli(&["check", "spin"]);
     assert!(
-        unknown.code == 2 && unknown.err.contains("no library spin\n |\n = help: there are sv, "),
+        unknown.code == 2 && unknown.err.contains("no library spin\n = help: there are sv, "),
         "{}",
         unknown.err
     );

@@ -78,8 +78,22 @@ pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
         }
         InputLocation::Span((start, end)) => start..end,
     };
+    if let Some(end) = missing_semicolon(text, bytes.start, help) {
+        return InputError::new(Code::Syntax, "expected ;".to_owned()).at(Place::of("", text, end..end)).help_if(help);
+    }
     let error = error.renamed_rules(|rule| describe(*rule));
     InputError::new(Code::Syntax, error.variant.message()).at(Place::of("", text, bytes)).help_if(help)
+}
+
+/// The help where a declaration or a row ends without a semicolon.
+const SEMICOLONS: [&str; 2] =
+    ["a declaration is written as x@1 = 0; with a semicolon", "each row of the table ends with a semicolon"];
+
+/// Returns the place of a missing semicolon: the end of the last line with text, if the parser fails at the beginning of a later one.
+fn missing_semicolon(text: &str, at: usize, help: Option<&str>) -> Option<usize> {
+    let before = text[..at].trim_end();
+    let is_later_line = text[before.len()..at].contains('\n') && !before.ends_with([';', '{', '}']);
+    help.filter(|help| SEMICOLONS.contains(help) && is_later_line).map(|_| before.len())
 }
 
 /// Returns the help for a test in the notation of other languages.
@@ -107,13 +121,13 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     } else if cell.matches('(').count() > cell.matches(')').count() && !rest.trim_start().starts_with(')') {
         Some("a parenthesis is open here: each ( has its )")
     } else if !before.contains('}') {
-        before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
+        before.contains('{').then_some(SEMICOLONS[0])
     } else if before.lines().any(asserts) || asserts(line) {
         None
     } else if rest.trim_start().starts_with('=') {
         Some("an assignment is written with :=, as x := 1")
     } else if !line.trim_end().ends_with(';') {
-        Some("each row of the table ends with a semicolon")
+        Some(SEMICOLONS[1])
     } else {
         None
     }
