@@ -40,6 +40,18 @@ pub enum Expected {
 }
 
 impl Expected {
+    /// Returns the verdict in the word that checks print.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sound => "sound",
+            Self::Unsound => "unsound",
+            Self::NotLocallySound => "not-locally-sound",
+            Self::Blocks => "blocks",
+            Self::Stuck => "stuck",
+        }
+    }
+
     /// True if no client has a wrong outcome, and all its calls return.
     #[must_use]
     pub fn is_correct(self) -> bool {

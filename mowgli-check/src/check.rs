@@ -129,6 +129,14 @@ pub fn shapes(bounds: &[Bound]) -> String {
     bounds.iter().map(shape).join(" or ")
 }
 
+/// Prints a bound in one word: threads, nodes and calls of each, then the limit of calls in all, for example `2x2x2/3`.
+#[must_use]
+pub fn word(bound: &Bound) -> String {
+    let total = bound.total.map(|total| format!("/{total}")).unwrap_or_default();
+    let crashes = if bound.crashes == 0 { String::new() } else { format!("+{}", bound.crashes) };
+    format!("{}x{}x{}{total}{crashes}", bound.threads, bound.nodes, bound.calls)
+}
+
 /// Prints a bound as arguments of `check`.
 #[must_use]
 pub fn arguments(bound: &Bound) -> String {
@@ -430,17 +438,32 @@ impl Checked {
         }
     }
 
-    /// Returns the verdict with what keeps calls from returning, compared with the expected one. Examples are
-    /// `unsound, as expected`, `sound, blocks, as expected`, and `sound (expected Unsound)`.
+    /// Returns the verdict, compared with the expected one. If only termination fails, its word is the verdict. Examples are
+    /// `unsound, as expected`, `blocks, as expected`, and `sound (expected unsound)`.
     #[must_use]
     pub fn judgement(&self) -> String {
-        let progress = if self.stuck().is_some() { format!(", {}", self.progress()) } else { String::new() };
+        let verdict = match (self.stuck(), self.has_violation()) {
+            (Some(_), false) => self.progress().to_owned(),
+            (Some(_), true) => format!("{}, {}", self.verdict(), self.progress()),
+            (None, _) => self.verdict().to_owned(),
+        };
         let expectation = match self.is_expected() {
             Some(true) if self.has_failed() => ", as expected".to_owned(),
-            Some(false) => format!(" (expected {:?})", self.expected),
+            Some(false) => format!(" (expected {})", self.expected.word()),
             _ => String::new(),
         };
-        format!("{}{progress}{expectation}", self.verdict())
+        verdict + &expectation
+    }
+
+    /// True if an execution has no g, or a client has a wrong outcome.
+    fn has_violation(&self) -> bool {
+        self.report.violation.is_some() || self.counterexample().is_some()
+    }
+
+    /// True if the result needs no explanation: it is sound, or a bug that is expected.
+    #[must_use]
+    pub fn is_no_surprise(&self) -> bool {
+        self.is_expected() == Some(true) && self.unreached().is_empty()
     }
 
     /// Returns one word for termination: whether calls return wherever the specification lets them.

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::stdout;
 
 use comfy_table::{ColumnConstraint, Table, Width};
-use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
@@ -15,7 +14,7 @@ use super::super::stages::check_bounds;
 use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
 use crate::catalogue::Catalogue;
-use crate::check::Checked;
+use crate::check::{Checked, word};
 use crate::error::InputError;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
@@ -33,8 +32,8 @@ fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
     chosen
 }
 
-/// Checks the implementations that the arguments name. It prints a line for each verdict as soon as it is known;
-/// counterexamples and the table follow.
+/// Checks the implementations that the arguments name. It prints a line for each verdict as soon as it is known. The
+/// counterexamples follow, and then the table. An expected one is explained only if the arguments name the variant.
 pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
@@ -58,7 +57,7 @@ pub(super) fn check_implementations(
     if let Some(path) = &args.out {
         keep(path, &shown.findings)?;
         if shown.findings.is_empty() {
-            eprintln!("no counterexample was found, so nothing was written to {}", path.display());
+            eprintln!("no client has a wrong outcome, so nothing was written to {}", path.display());
         }
     }
     Ok(shown.code)
@@ -66,7 +65,7 @@ pub(super) fn check_implementations(
 
 /// The results of checks so far.
 struct ShownResults {
-    /// Counterexamples as text; they are printed after all verdicts and the table.
+    /// Counterexamples as text; they are printed after all verdicts.
     details: String,
     table: Table,
     /// The columns that the table has.
@@ -138,12 +137,14 @@ impl ShownResults {
             (true, _) => println!("{}", c.json()),
             (false, Some(_)) => self.records.push(record(c)),
             (false, None) => {
-                println!("{}", line(c));
-                self.details.push_str(&c.explanation());
+                println!("{}{}", line(c), how_to_explain(c, args));
+                if is_explained(c, args) {
+                    self.details.push_str(&c.explanation());
+                }
                 if let (true, Verdict::Undecided(stop)) = (args.through, &c.report.verdict) {
                     let _ = writeln!(self.details, "{}: the tower was not checked whole: {stop}", c.title());
                 }
-                let row = row(c);
+                let row = row(c, args.wide);
                 self.table.add_row(self.columns.iter().map(|&column| &row[column]));
             }
         }
@@ -158,8 +159,7 @@ impl ShownResults {
         self.code = worst(self.code, reported_in(is_json, Err(wrong)));
     }
 
-    /// Prints the output that follows the verdicts: the table with the counterexamples, or the records in the requested
-    /// format.
+    /// Prints the output that follows the verdicts: the counterexamples and the table, or the records in the requested format.
     fn print_rest(&self, args: &CheckArgs) {
         if let Some(format) = args.format {
             print!("{}", format.write("check", &self.records));
@@ -168,20 +168,33 @@ impl ShownResults {
             if self.columns == NARROW {
                 terminal::keep_words(&mut table);
             }
-            println!("\n{table}");
             if !self.details.is_empty() {
-                print!("\n{}", self.details);
+                println!("\n{}", self.details.trim_end());
             }
+            println!("\n{table}");
         }
     }
 }
 
-/// Returns one line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.
+/// True if a counterexample is printed: it is not expected, or the arguments ask about this variant.
+fn is_explained(c: &Checked, args: &CheckArgs) -> bool {
+    args.variant.is_some() || !c.is_no_surprise()
+}
+
+/// Returns the end of a line about an expected counterexample: the command that explains it. Otherwise nothing.
+fn how_to_explain(c: &Checked, args: &CheckArgs) -> String {
+    if is_explained(c, args) || !c.has_failed() {
+        return String::new();
+    }
+    let command = if args.through { "through" } else { "check" };
+    format!("; why: mowgli {command} {} --variant {}", c.library, c.variant)
+}
+
+/// Returns one line, for example `bal (no-fence) 2x2x1: unsound, as expected in 0.35 s`.
 fn line(c: &Checked) -> String {
-    let Bound { threads, nodes, calls, .. } = c.bound;
     let name = named(c.library, c.variant);
     let verdict = terminal::verdict(&verdict(c), c.is_expected(), colours_of(&stdout()));
-    format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {verdict} in {:.2} s", c.time.as_secs_f64())
+    format!("{name} {}: {verdict} in {:.2} s", word(&c.bound), c.time.as_secs_f64())
 }
 
 /// Returns a verdict, with the reason if it is undecided.
@@ -193,13 +206,13 @@ fn verdict(c: &Checked) -> String {
 }
 
 /// Returns a row of the table.
-fn row(c: &Checked) -> [String; 9] {
+fn row(c: &Checked, is_wide: bool) -> [String; 9] {
     let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
     let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
     [
         named(c.library, c.variant),
         c.over.clone(),
-        c.bound_parts().join("\n"),
+        if is_wide { c.bound_text() } else { word(&c.bound) },
         format!("{}{vacuous}{unreached}", c.report.clients),
         c.report.executions.to_string(),
         verdict(c),

@@ -21,7 +21,7 @@ pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, InputE
 fn list_one(entry: &Entry, json: bool) {
     if json {
         for v in &entry.variants {
-            let expected = format!("{:?}", v.expected);
+            let expected = v.expected.word();
             let line = serde_json::json!({
                 "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
                 "expected": expected, "bounds": v.bounds, "thorough": v.thorough,
@@ -32,7 +32,7 @@ fn list_one(entry: &Entry, json: bool) {
     }
     println!("{} over {}", entry.name, entry.over());
     for v in &entry.variants {
-        println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+        println!("  {:<20} {}: {}", v.name, v.expected.word(), v.about);
         v.bounds.iter().for_each(|bound| list_bound(bound, ""));
         v.thorough.iter().for_each(|bound| list_bound(bound, ", with --thorough"));
     }

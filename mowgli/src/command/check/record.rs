@@ -13,7 +13,7 @@ pub(super) fn record(checked: &Checked) -> Record {
     let finding = kind.map(|kind| FormatFinding {
         kind,
         place: None,
-        message: format!("{} (expected {:?})", checked.title(), checked.expected),
+        message: format!("{} (expected {})", checked.title(), checked.expected.word()),
         details: checked.explanation(),
     });
     Record {
