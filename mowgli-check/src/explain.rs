@@ -15,8 +15,10 @@ use mowgli_core::problem::{Found, Limits};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::refute::{CycleEnd, Edge, Refutation};
 use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::local::witness as witness_of;
 use mowgli_core::stamp;
 use mowgli_core::value::Val;
+use mowgli_libraries::catalogue::named;
 use mowgli_rdma::{RdmaStamp, crash};
 use mowgli_x86::X86Stamp;
 use serde::{Deserialize, Serialize};
@@ -116,6 +118,35 @@ pub fn is_vacuous(
     let chain = replaced(catalogue, test, implemented)?;
     let ends = ends(&catalogue.libraries(test.model), test, &chain, limits);
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
+}
+
+/// Prints an execution of a test with the condition of its first assertion, and why the specification of a library allows what its
+/// implementation does there (LOCO Def. 3.13). The events of each call stand below it: this is f. Behind the subevents that stand for a
+/// stamp of the specification are these stamps: this is g. Below are the parts of so', and edges of the memory between threads.
+///
+/// # Errors
+/// If the library or an implementation does not exist, or the implementation has no such execution, or the execution no witness.
+pub fn concretised(
+    catalogue: &Catalogue,
+    test: &Test,
+    implemented: &str,
+    limits: Limits<'_>,
+) -> Result<String, InputError> {
+    let chain = replaced(catalogue, test, &[implemented.to_owned()])?;
+    let library = chain[0].target();
+    let entry = named(catalogue.entries(), library.text())?;
+    let all = catalogue.libraries(test.model);
+    let wanted = test.assertions.first().ok_or_else(|| wrong("the test has no assertion".to_owned()))?;
+    let is_wanted = |outcome: &Outcome| wanted.condition.holds(&test.values(outcome));
+    let found = with_problem(&all, test, &chain, limits, |problem| {
+        witness_of(problem, (&entry.specification, library), &is_wanted)
+    });
+    let (execution, witness) = found.ok_or_else(|| wrong("no such execution has a witness of local soundness".to_owned()))?;
+    let of_implementation = all.without(library);
+    let judged = judge(&of_implementation, &execution).map_err(|complaint| wrong(complaint.to_string()))?;
+    let names = &Names::of(test);
+    let scene = Scene { libraries: &of_implementation, execution: &execution, judged: &judged, names };
+    Ok(format!("{}: ({}) by {implemented}\n\n{}", test.name, wanted.text, show::witness(&scene, &witness)))
 }
 
 /// The finding on one assertion, or the limit that was hit.

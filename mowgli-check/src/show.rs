@@ -10,6 +10,7 @@ use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
+use mowgli_core::soundness::local::LocalWitness;
 use mowgli_core::value::Val;
 use mowgli_rdma::robust::{ScEdge, sc_cycle};
 use mowgli_rdma::tso;
@@ -137,6 +138,12 @@ pub fn last_write(libraries: &Libraries, execution: &Execution, cell: Cell) -> O
 /// read and wrote, and the line of the body that made it.
 #[must_use]
 pub fn events(execution: &Execution, names: &Names) -> String {
+    let line = |e: usize| line(execution, e).map_or(String::new(), |line| format!("  {line}"));
+    events_with(execution, names, &line)
+}
+
+/// Prints the events of each thread with these words behind each.
+fn events_with(execution: &Execution, names: &Names, behind: &dyn Fn(usize) -> String) -> String {
     let mut out = String::new();
     for thread in execution.world.tids() {
         let _ = writeln!(out, "  {} on node {}", names.thread(thread), execution.world.node_of(thread));
@@ -155,9 +162,49 @@ pub fn events(execution: &Execution, names: &Names) -> String {
                 format!("{}{read}{wrote}", s.sub.stamp)
             });
             let event = names.event(&execution.events[e]);
-            let line = line(execution, e).map_or(String::new(), |line| format!("  {line}"));
-            let _ = writeln!(out, "{indent}{event}  [{}]{line}", subs.collect::<Vec<_>>().join("; "));
+            let _ = writeln!(out, "{indent}{event}  [{}]{}", subs.collect::<Vec<_>>().join("; "), behind(e));
         }
+    }
+    out
+}
+
+/// Prints an execution with a witness of its local soundness: f as the nesting of events, and g behind the events. Below stand the parts of
+/// so', and reads-from and the order of writes between threads.
+#[must_use]
+pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> String {
+    let Scene { execution, names, .. } = *scene;
+    let behind = |e: usize| {
+        let of_event = g.iter().filter(|(_, _, s)| execution.subs[*s].event == e);
+        let stands: Vec<String> = of_event
+            .map(|(_, stamp, s)| {
+                let own = execution.subs[*s].sub.stamp;
+                if own == *stamp { stamp.to_string() } else { format!("{stamp} by {own}") }
+            })
+            .collect();
+        let stands = stands.join(", ");
+        if stands.is_empty() { String::new() } else { format!("  = {stands}") }
+    };
+    let mut out = events_with(execution, names, &behind);
+    let several = |call: &Event| g.iter().filter(|(other, ..)| other == call).count() > 1;
+    let promise = |p: usize| {
+        let (call, stamp, _) = &g[p];
+        let stamp = if several(call) { format!(" {stamp}") } else { String::new() };
+        format!("{} {}{stamp}", names.thread(call.thread), names.event(call))
+    };
+    let mut listed = Pairs::new();
+    for (name, pairs) in so {
+        let pairs = reduced(&pairs.iter().copied().collect());
+        // The same pair may be in several parts.
+        for (a, b) in pairs.into_iter().filter(|pair| listed.insert(*pair)) {
+            let _ = writeln!(out, "  so': {} -> {}  ({name})", promise(a), promise(b));
+        }
+    }
+    let thread = |s: usize| execution.events[execution.subs[s].event].thread;
+    for (library, relation, pairs) in named(scene).iter().filter(|(_, relation, _)| ["rf", "mo"].contains(&&**relation)) {
+        // Within a thread the text has the order already.
+        let across = pairs.iter().copied().filter(|&(a, b)| thread(a) != thread(b)).collect();
+        let reads = self::pairs(execution, names, &across);
+        reads.lines().for_each(|line| out.push_str(&format!("  {relation} of {library}: {}\n", line.trim_start())));
     }
     out
 }

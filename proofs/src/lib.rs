@@ -31,16 +31,21 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
-use mowgli_check::check::{CheckOptions, Checked, check};
-use mowgli_check::explain::{explain, of_test};
+use mowgli_check::check::{CheckOptions, Checked, check, with_question, words};
+use mowgli_check::explain::{concretised, explain, of_test};
 use mowgli_check::litmus::parse::{parse, parse_in};
+use mowgli_check::litmus::print::{Dialect, client as client_text};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
+use mowgli_check::litmus::test::Model;
 use mowgli_core::problem::Limits;
-use mowgli_core::search::refute::Refutation;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::client::{Bound, Client, strategy};
+use mowgli_core::soundness::verdict::Question;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
 /// Returns a bound of so many threads, nodes, and calls of each thread. It has one object, three iterations of loops,
 /// and the value 1.
@@ -245,18 +250,102 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     without_lines(&text)
 }
 
-/// Returns the structure of a counterexample for a snapshot: the client, the outcome, and the names of the edges of each
-/// cycle that forbids it. It has no sentences, so that their wording can change without a change of the snapshot. Without a
-/// counterexample it is the whole explanation.
+/// The most lines of an accepted execution that a person reviews, with the test.
+const ACCEPTED: usize = 40;
+
+/// The most lines of a counterexample that a person reviews.
+const REFUTED: usize = 25;
+
+/// Returns a text of at most so many lines.
+fn reviewable(text: String, most: usize) -> String {
+    let lines = text.lines().count();
+    assert!(lines <= most, "{lines} lines are more than the {most} that a person reviews:\n{text}");
+    text
+}
+
+/// Asserts that a variant of an entry is locally sound for so many random clients within a bound. One that is not is shrunk, and printed.
+/// The bound may be larger than one at which all clients can be enumerated.
+#[macro_export]
+macro_rules! assert_random_sound {
+    ($entry:expr, $variant:expr, $bound:expr, $clients:expr $(,)?) => {
+        $crate::expect_random(&$entry, $variant, &$bound, $clients)
+    };
+}
+
+/// Checks random clients, for [`assert_random_sound!`].
+///
+/// # Panics
+/// If a client is not locally sound; the message has the client that remains after shrinking. Also if the variant does not exist, or too
+/// many clients are undecided or not covered by the specification.
+#[track_caller]
+pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) {
+    let library = entry.library().unwrap_or_else(|e| panic!("{e}"));
+    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+    let is_covered = |(world, client): &(World, Client)| client.is_well_formed(library, world);
+    let all = strategy(&*entry.subject, bound).prop_filter("the specification covers the client", is_covered);
+    let config = Config { cases: clients, failure_persistence: None, ..Config::default() };
+    let is_sound = |(world, client): (World, Client)| {
+        let ask = |question: &Question<'_>| question.is_locally_sound(&world, &client);
+        match with_question(entry, variant, bound, &CheckOptions::default(), ask) {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(TestCaseError::fail("an execution has no g")),
+            Ok(Err(stop)) => Err(TestCaseError::reject(stop.to_string())),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    match TestRunner::new(config).run(&all, is_sound) {
+        Ok(()) => {}
+        Err(TestError::Abort(why)) => panic!("{} ({}): {why}", entry.name, variant.name),
+        Err(TestError::Fail(why, (world, client))) => {
+            let dialect = Dialect::with(Model::of(&entry.specification.and(&entry.memory.libraries)), library.name(), library.object());
+            let client = client_text(dialect, "client", &world, &client, &[]);
+            panic!("{} ({}) is not locally sound: {why} of\n\n{client}", entry.name, variant.name);
+        }
+    }
+}
+
+/// Returns an accepted execution of an implementation for a snapshot. It has the test, an execution in which the first assertion holds, and
+/// its witness (LOCO Def. 3.13). See [`mowgli_check::explain::concretised`].
+///
+/// # Panics
+/// If the test cannot be read, or there is no such execution, or it has no witness, or the text has more than 40 lines.
 #[must_use]
-pub fn structure(checked: &Checked) -> String {
+pub fn accepted(implemented: &str, litmus: &str) -> String {
+    accepted_in(Catalogue::builtin(), implemented, litmus)
+}
+
+/// Returns an accepted execution of an implementation of your own, like [`accepted`].
+///
+/// # Panics
+/// As [`accepted`].
+#[must_use]
+pub fn accepted_of(entry: Entry, implemented: &str, litmus: &str) -> String {
+    accepted_in(&Catalogue::with([entry]).unwrap_or_else(|e| panic!("{e}")), implemented, litmus)
+}
+
+fn accepted_in(catalogue: &Catalogue, implemented: &str, litmus: &str) -> String {
+    let test = parse_in(catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
+    let text = concretised(catalogue, &test, implemented, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    reviewable(format!("{litmus}\n\n{text}"), ACCEPTED)
+}
+
+/// Returns a counterexample for a snapshot: the client, the outcome, and the cycle that forbids it, of the first way to get the outcome.
+///
+/// # Panics
+/// If the check has no counterexample, or the text has more than 25 lines.
+#[must_use]
+pub fn refuted(checked: &Checked) -> String {
     let (Some(counterexample), Some(client)) = (checked.counterexample(), checked.litmus()) else {
-        return explanation(checked);
+        panic!("no client has a wrong outcome: {}", checked.title());
     };
     let (refutations, _) = counterexample.refutations.so_far();
-    let cycle = |refutation: &Refutation| refutation.edges.iter().map(|edge| edge.relation).join(" ");
-    let cycles = refutations.iter().map(cycle).join("\n");
-    format!("{}: {}\n\n{client}\n{cycles}", checked.library, checked.verdict())
+    let words = words(counterexample);
+    let cycle = match refutations.first() {
+        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).join("\n"),
+        None => words.refutations(&counterexample.refutations).trim().to_owned(),
+    };
+    let (library, variant, verdict) = (checked.library, checked.variant, checked.verdict());
+    reviewable(format!("{library} ({variant}): {verdict}\n\n{client}\n{cycle}"), REFUTED)
 }
 
 /// Returns the finding of a check as text for a snapshot.

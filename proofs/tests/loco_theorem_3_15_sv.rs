@@ -1,7 +1,7 @@
 //! LOCO Theorem 3.15: the implementation of shared variables over RDMA-WAIT is locally sound.
 
 use insta::assert_snapshot;
-use mowgli_proofs::{bound, checked, explained, structure};
+use mowgli_proofs::{accepted, bound, checked, refuted};
 
 /// The proof maps a broadcast to the Put's halves, and every aGF of a fence to the Wait's aWT (LOCO-X Theorem H.1).
 #[test]
@@ -22,14 +22,14 @@ fn an_execution_of_the_implementation() {
  sv.wait(d)        |             ;
  gf({2})           |             ;
 allowed (a=1)";
-    assert_snapshot!("sv_execution", explained(test, &["sv"]));
+    assert_snapshot!("sv_execution", accepted("sv", test));
 }
 
 #[test]
 fn a_fence_of_puts_is_no_fence() {
     let report = checked("sv", "fence-of-puts", &bound(2, 2, 2));
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("sv_fence_of_puts", structure(&report));
+    assert_snapshot!("sv_fence_of_puts", refuted(&report));
 }
 
 #[test]
@@ -37,5 +37,5 @@ fn a_fence_of_puts_is_no_fence() {
 fn a_broadcast_reaches_all_targets() {
     let report = checked("sv", "first-target-only", &bound(2, 2, 2));
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("sv_first_target_only", structure(&report));
+    assert_snapshot!("sv_first_target_only", refuted(&report));
 }

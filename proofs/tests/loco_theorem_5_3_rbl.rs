@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained, structure};
+use mowgli_proofs::{bound, checked, explained, refuted};
 
 fn two_values(bound: Bound) -> Bound {
     Bound { values: vec![1, 2], ..bound }
@@ -18,7 +18,7 @@ fn the_published_ring_is_not_sound_for_a_writer_that_reads() {
  c := y            | d := receive(q) ;
 forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
     assert_snapshot!("rbl_specification", explained(test, &[]));
-    assert_snapshot!("rbl_published", explained(test, &["rbl"]));
+    assert!(explained(test, &["rbl"]).contains("is possible"));
     assert!(explained(test, &["rbl", "sv"]).contains("is possible"));
     assert!(explained(test, &["rbl:fenced"]).contains("is impossible"));
 }
@@ -35,7 +35,7 @@ fn broken_rings_deliver_what_was_not_sent() {
     for variant in ["head-first", "room-off-by-one", "early-release", "blind"] {
         let report = checked("rbl", variant, &two_values(bound(2, 2, 2)));
         assert_eq!(report.verdict(), "unsound", "{variant}");
-        assert_snapshot!(format!("rbl_{variant}"), structure(&report));
+        assert_snapshot!(format!("rbl_{variant}"), refuted(&report));
     }
 }
 
@@ -56,7 +56,7 @@ fn a_reader_knows_a_whole_message_by_its_hash() {
 fn without_the_wait_a_message_is_received_that_is_not_there() {
     let report = checked("rbl", "no-wait", &Bound { loops: 1, ..bound(2, 2, 2) });
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("rbl_no-wait", structure(&report));
+    assert_snapshot!("rbl_no-wait", refuted(&report));
 }
 
 /// The weak specification mentions hb, so every larger hb counts (Def. 3.13, 3).
@@ -81,5 +81,5 @@ fn what_a_weak_ring_misses_shows_in_a_larger_hb() {
     let report = checked("rbl-weak", "blind", &bound(1, 1, 2));
     let (_, _, violation) = report.report.violation.as_ref().expect("not locally sound");
     assert!(!violation.beyond.is_empty());
-    assert_snapshot!("rbl_weak_blind", structure(&report));
+    assert_snapshot!("rbl_weak_blind", refuted(&report));
 }

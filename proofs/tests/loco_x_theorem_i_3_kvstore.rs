@@ -10,7 +10,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::kvstore::{KvstoreOverLoco, SlotPerKey, fenced_delete, no_counter};
-use mowgli_proofs::{bound, checked, explained, structure};
+use mowgli_proofs::{bound, checked, explained, refuted};
 
 /// Node 3 has the deletion in its index, node 1 has not, and the slot on node 1 is still valid.
 const UNSEEN: &str = "RDMA_WAIT unseen { nodes 3; kvstore m = (7); y@1 = 0; one@3 = 1; }
@@ -23,7 +23,7 @@ forbidden (a=1 /\\ b=7 /\\ d=bot)";
 #[test]
 fn a_deletion_is_to_be_complete_before_it_is_announced() {
     assert_snapshot!("kvstore_specification", explained(UNSEEN, &[]));
-    assert_snapshot!("kvstore_published", explained(UNSEEN, &["kvstore"]));
+    assert!(explained(UNSEEN, &["kvstore"]).contains("is possible"));
     for variant in ["kvstore:fenced-delete", "kvstore:slot-per-key"] {
         assert!(explained(UNSEEN, &[variant]).contains("is impossible"), "{variant}");
     }
@@ -76,7 +76,7 @@ fn are_broken(variants: [(&str, Bound); 2]) {
     for (variant, bound) in variants {
         let report = checked("kvstore", variant, &bound);
         assert_eq!(report.verdict(), "unsound", "{variant}");
-        assert_snapshot!(format!("kvstore_{variant}"), structure(&report));
+        assert_snapshot!(format!("kvstore_{variant}"), refuted(&report));
     }
 }
 

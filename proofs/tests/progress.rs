@@ -61,16 +61,21 @@ fn published_implementations_end() {
     ends("kvstore", "fenced-delete", bound(2, 2, 1));
 }
 
+/// Returns the client that does not end, and what each thread waits for, without the events before that.
+fn waiting(checked: &Checked) -> String {
+    let text = explanation(checked);
+    let (waiting, _) = text.split_once("\nwith the events").expect("a stuck execution");
+    assert!(waiting.lines().count() <= 25, "{waiting}");
+    waiting.to_owned()
+}
+
 #[test]
 fn a_stuck_barrier() {
     let all = catalogue();
     let entry = named(&all, "bal").expect("the barrier");
     let variant = entry.variant("exact-count").expect("a variant");
-    insta::assert_snapshot!(explanation(&found(
-        entry,
-        variant,
-        &[Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() }]
-    )));
+    let bound = Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() };
+    insta::assert_snapshot!(waiting(&found(entry, variant, &[bound])));
 }
 
 #[test]
@@ -78,5 +83,5 @@ fn a_lock_that_blocks() {
     let all = catalogue();
     let entry = named(&all, "wlock").expect("the lock");
     let variant = entry.variant("no-broadcast").expect("a variant");
-    insta::assert_snapshot!(explanation(&found(entry, variant, &variant.bounds)));
+    insta::assert_snapshot!(waiting(&found(entry, variant, &variant.bounds)));
 }

@@ -1,6 +1,7 @@
 //! The theorems, each in a file of its own, as one program, so that the generic parts of the search are compiled once
 //! for them.
 
+mod accepted;
 mod common;
 mod loco_theorem_3_15_sv;
 mod loco_theorem_4_2_bal;

@@ -31,7 +31,7 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use concretise::{AbstractCall, Abstraction, FEW, HbBounds, Promise, StampChoice, StampChoices, describe};
-pub use concretise::{ConcretisationText, Reason};
+pub use concretise::{ConcretisationText, LocalWitness, Reason};
 
 use crate::algebra::Spec;
 use crate::denote::Trace;
@@ -108,20 +108,7 @@ struct Prover<'a> {
 /// If its stamp order differs from the one of the problem.
 pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, library: Name) -> LocalResult {
     let arena = Arena::new();
-    assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
-    let prover = Prover {
-        world: problem.world,
-        specification,
-        library,
-        sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
-        arena: &arena,
-        known: BTreeMap::new(),
-        choices: BTreeMap::new(),
-        words: ConcretisationText::new(),
-        expired: problem.limits.expired,
-        stop: None,
-    };
-    let prover = RefCell::new(prover);
+    let prover = RefCell::new(Prover::new(problem, specification, library, &arena));
     let mut violation = None;
     let outcomes = RefCell::new(BTreeSet::new());
     let mut settled = |solver: &mut Solver<'_>| {
@@ -159,7 +146,63 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
     LocalResult { explored, outcomes: ends.len() as u64, ends, concretisation: words, violation }
 }
 
+/// Returns an execution of the client with an outcome that is `wanted`, and its witness of local soundness: f, g and so'. Returns `None`
+/// if there is no such execution, or if it has no witness.
+///
+/// # Panics
+/// If the stamp order of `specification` differs from the one of the problem.
+pub fn witness(
+    problem: &Problem<'_>,
+    (specification, library): (&Libraries, Name),
+    wanted: &dyn Fn(&Outcome) -> bool,
+) -> Option<(Execution, LocalWitness)> {
+    let arena = Arena::new();
+    let mut prover = Prover::new(problem, specification, library, &arena);
+    let mut found = None;
+    let explored = problem.explore(&mut |solver| {
+        if !wanted(&problem.outcome_of(solver)) {
+            return Flow::Continue;
+        }
+        assert!(solver.complete(), "a class has a completion");
+        let is_proved = prover.class(solver).is_ok();
+        let abstraction = prover.known.get(&runs(solver)).filter(|_| is_proved);
+        let witness = abstraction.and_then(|known| known.witness(&prover.bounds(solver, None)));
+        found = solver.execution().zip(witness);
+        Flow::Stop
+    });
+    found.filter(|_| explored.stop.is_none())
+}
+
 impl<'a> Prover<'a> {
+    fn new(
+        problem: &Problem<'a>,
+        specification: &'a Libraries,
+        library: Name,
+        arena: &'a Arena<Vec<Skeleton>>,
+    ) -> Self {
+        assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
+        Self {
+            world: problem.world,
+            specification,
+            library,
+            sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
+            arena,
+            known: BTreeMap::new(),
+            choices: BTreeMap::new(),
+            words: ConcretisationText::new(),
+            expired: problem.limits.expired,
+            stop: None,
+        }
+    }
+
+    /// Returns the present bounds of hb. `never` are the pairs that the search keeps out of it.
+    fn bounds(&self, solver: &Solver<'_>, never: Option<&Matrix>) -> HbBounds {
+        let least = solver.hb();
+        let open = |a: usize, b: usize| a != b && !least.has(b, a) && never.is_none_or(|n| !n.has(a, b));
+        let most = self.sees_hb.then(|| Matrix::from_fn(least.len(), open));
+        HbBounds { least, most }
+    }
+
     /// Finds a g for the present bounds of hb with at most `tries` attempts for each choice of stamps. It tries the g
     /// of earlier executions first. `never` are the pairs that the search keeps out of hb.
     fn prove(&mut self, solver: &Solver<'_>, never: Option<&Matrix>, tries: usize) -> Result<(), Reason> {
@@ -168,11 +211,8 @@ impl<'a> Prover<'a> {
             let abstraction = self.abstraction(solver);
             self.known.insert(runs.clone(), abstraction);
         }
+        let hb = self.bounds(solver, never);
         let known = self.known.get_mut(&runs).expect("just inserted");
-        let least = solver.hb();
-        let open = |a: usize, b: usize| a != b && !least.has(b, a) && never.is_none_or(|n| !n.has(a, b));
-        let most = self.sees_hb.then(|| Matrix::from_fn(least.len(), open));
-        let hb = HbBounds { least, most };
         if known.proofs.iter().any(|proof| proof.holds(&hb)) || known.works_again(&hb) {
             return Ok(());
         }

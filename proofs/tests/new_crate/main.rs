@@ -18,6 +18,10 @@ fn the_readme_shows_the_latch_as_it_is() {
     for line in blocks("```rust,ignore\n").into_iter().flat_map(str::lines).filter(|line| line.trim() != "// ...") {
         assert!(sources.iter().any(|source| source.lines().any(|known| known == line)), "not of the latch: {line}");
     }
+    let accepted = blocks("```text\n").into_iter().find(|block| block.starts_with("accepted")).expect("it is shown");
+    for line in accepted.lines() {
+        assert!(sources[1].lines().any(|known| known.trim() == line.trim()), "not of the accepted execution: {line}");
+    }
     let checked = mowgli_proofs::assert_unsound!(latch::example_entry(), "no-fence");
     let found = mowgli_proofs::explanation(&checked);
     let shown = blocks("```text\n").into_iter().find(|block| block.contains("latch-no-fence")).expect("it is shown");

@@ -261,8 +261,9 @@ impl<'a> StampChoice<'a> {
     /// Puts the earliest candidates first, among those of each stamp, for promises that only begin edges of so'.
     fn earliest_first(&mut self, all: &mut [Vec<usize>], below: &Solver<'_>) {
         let before = self.solver.snapshot();
-        let so = self.any_so().unwrap_or_default();
+        let parts = self.any_so().unwrap_or_default();
         self.solver.restore(before);
+        let so: Vec<(usize, usize)> = parts.iter().flat_map(|(_, so)| so.pairs()).collect();
         let [begins, ends]: [BTreeSet<usize>; 2] =
             [so.iter().map(|(a, _)| *a).collect(), so.iter().map(|(_, b)| *b).collect()];
         for &promise in begins.difference(&ends) {
@@ -279,6 +280,18 @@ impl<'a> StampChoice<'a> {
         if self.failed.iter().any(|failed| bounds.is_within(failed)) {
             return None;
         }
+        let Some(parts) = self.parts_within(&bounds) else {
+            self.failed.truncate(KEPT - 1);
+            self.failed.push_front(bounds);
+            return None;
+        };
+        let mut image = Matrix::empty(hb.least.len());
+        parts.iter().flat_map(|(_, so)| so.pairs()).for_each(|(a, b)| image.set(g[a], g[b]));
+        Some(image)
+    }
+
+    /// Returns the parts of some so' within these bounds that makes the execution consistent.
+    fn parts_within(&mut self, bounds: &HbBounds) -> Option<Vec<(&'static str, Matrix)>> {
         let before = self.solver.snapshot();
         self.solver.confine(&bounds.least);
         if let Some(most) = &bounds.most {
@@ -286,23 +299,16 @@ impl<'a> StampChoice<'a> {
         }
         let found = self.any_so();
         self.solver.restore(before);
-        let Some(so) = found else {
-            self.failed.truncate(KEPT - 1);
-            self.failed.push_front(bounds);
-            return None;
-        };
-        let mut image = Matrix::empty(hb.least.len());
-        so.into_iter().for_each(|(a, b)| image.set(g[a], g[b]));
-        Some(image)
+        found
     }
 
-    /// Returns the pairs of some so' that makes the execution consistent.
-    fn any_so(&mut self) -> Option<Vec<(usize, usize)>> {
+    /// Returns the parts of some so' that makes the execution consistent, each with its name.
+    fn any_so(&mut self) -> Option<Vec<(&'static str, Matrix)>> {
         let mut found = None;
         let _ = self.solver.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
-            found = Some(solver.so().flat_map(|(_, _, so)| so.pairs().collect::<Vec<_>>()).collect());
+            found = Some(solver.so().map(|(_, name, so)| (name, so)).collect());
             solver.restore(snapshot);
             Flow::Stop
         });
@@ -348,6 +354,31 @@ impl Condition1<'_> {
         }
         Some(edges)
     }
+}
+
+impl Abstraction<'_> {
+    /// Returns the promises of the g that worked last, each with its call and the subevent that stands for it, and the parts of so'
+    /// between these subevents. `None` if no g has worked, or its so' is not within these bounds.
+    pub(super) fn witness(&self, hb: &HbBounds) -> Option<LocalWitness> {
+        let Image { choice, g, .. } = self.last.as_ref()?;
+        let choice = &mut self.choices.borrow_mut()[*choice];
+        let parts = choice.parts_within(&hb.image(g))?;
+        let promised = |(promise, &s): (&Promise, &usize)| (self.calls[promise.call].event.clone(), promise.stamp, s);
+        Some(LocalWitness {
+            g: choice.promises.iter().zip(g).map(promised).collect(),
+            so: parts.iter().map(|(name, so)| (*name, so.pairs().collect())).collect(),
+        })
+    }
+}
+
+/// A witness of LOCO Def. 3.13 for one execution: stmp' and g, and so'. Its f is the execution's own: an event belongs to the call whose
+/// body made it.
+#[derive(Clone, Debug)]
+pub struct LocalWitness {
+    /// Each subevent of the specification: its call, its stamp, and the subevent of the execution that stands for it.
+    pub g: Vec<(Event, Stamp, usize)>,
+    /// The parts of so', as pairs of positions in `g`.
+    pub so: Vec<(&'static str, Vec<(usize, usize)>)>,
 }
 
 /// In words: "the last aCR of Read".

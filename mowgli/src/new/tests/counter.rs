@@ -1,7 +1,7 @@
 //! The implementation keeps the promises of a counter in every client up to a bound, and the check rejects a broken
 //! variant.
 
-use expect_test::expect;
+use insta::assert_snapshot;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
 
 use super::entry;
@@ -10,17 +10,17 @@ use super::entry;
 fn the_implementation_is_sound() {
     let checked = assert_sound!(entry(), "published", bound(2, 1, 1));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
-    expect![[r#"
+    assert_snapshot!(checked.concretisation().join("\n"), @r#"
         g(Add, aMF) = aMF of the Acq
-        g(Get, aMF) = aMF of the Acq"#]]
-    .assert_eq(&checked.concretisation().join("\n"));
+        g(Get, aMF) = aMF of the Acq
+    "#);
 }
 
 #[test]
 fn without_the_lock_it_is_not() {
     let checked = assert_unsound!(entry(), "no-lock", bound(2, 1, 1));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    expect![[r#"
+    assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         RDMA_WAIT tally-no-lock
         {
           nodes 1;
@@ -29,8 +29,7 @@ fn without_the_lock_it_is_not() {
          P1@1          | P2@1          ;
          a := l.add(1) | b := l.add(1) ;
         forbidden (a=0 /\ b=0)
-    "#]]
-    .assert_eq(&checked.litmus().expect("a counterexample"));
+    "#);
 }
 
 /// The specification allows exactly these outcomes for two threads that add.

@@ -1,7 +1,7 @@
 //! The implementation keeps the promises of a stack in every client up to a bound, and the check rejects a broken
 //! variant.
 
-use expect_test::expect;
+use insta::assert_snapshot;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
 
 use super::entry;
@@ -10,18 +10,18 @@ use super::entry;
 fn the_implementation_is_sound() {
     let checked = assert_sound!(entry(), "published", bound(2, 1, 2));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
-    expect![[r#"
+    assert_snapshot!(checked.concretisation().join("\n"), @r#"
         g(Pop, F) = R of the last Read or U of the CAS
         g(Pop, R) = R of the Read
-        g(Push, F) = U of the CAS or W of the New"#]]
-    .assert_eq(&checked.concretisation().join("\n"));
+        g(Push, F) = U of the CAS or W of the New
+    "#);
 }
 
 #[test]
 fn a_push_must_compare() {
     let checked = assert_unsound!(entry(), "push-writes", bound(2, 1, 2));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    expect![[r#"
+    assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         X86_TSO stack-push-writes
         {
           py = 0;
@@ -32,8 +32,7 @@ fn a_push_must_compare() {
          mfence     | b := py   ;
          a := s.pop |           ;
         forbidden (a=bot /\ b=0)
-    "#]]
-    .assert_eq(&checked.litmus().expect("a counterexample"));
+    "#);
 }
 
 /// The specification allows exactly these outcomes for a client with a word and the stack.

@@ -1,7 +1,7 @@
 //! The implementation keeps the promises of a lock in every client up to a bound, and the check rejects a broken
 //! variant.
 
-use expect_test::expect;
+use insta::assert_snapshot;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound};
 
 use super::entry;
@@ -10,17 +10,17 @@ use super::entry;
 fn the_implementation_is_sound() {
     let checked = assert_sound!(entry(), "published");
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
-    expect![[r#"
+    assert_snapshot!(checked.concretisation().join("\n"), @r#"
         g(Acq, F) = R of the Read
-        g(Rel, W) = W of the Write"#]]
-    .assert_eq(&checked.concretisation().join("\n"));
+        g(Rel, W) = W of the Write
+    "#);
 }
 
 #[test]
 fn two_steps_are_not_enough_for_a_ticket() {
     let checked = assert_unsound!(entry(), "two-steps");
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    expect![[r#"
+    assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         X86_TSO ticket-two-steps
         {
           ticket l;
@@ -33,8 +33,7 @@ fn two_steps_are_not_enough_for_a_ticket() {
          px := 2 | l.rel   ;
          l.rel   |         ;
         forbidden (a=1)
-    "#]]
-    .assert_eq(&checked.litmus().expect("a counterexample"));
+    "#);
 }
 
 /// The specification allows exactly these outcomes for a client with words and the lock.
