@@ -54,7 +54,7 @@ fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
     let command = OF_FABRIC.join(" ");
     assert!(
         printed.out == include_str!("../../mowgli-fabric/src/emitted/objects.rs"),
-        "write it again: cargo run -- {command} > mowgli-fabric/src/emitted/objects.rs"
+        "write it again: cargo mowgli {command} > mowgli-fabric/src/emitted/objects.rs"
     );
 }
 

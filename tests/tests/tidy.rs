@@ -297,15 +297,18 @@ fn unit_tests_are_run_where_there_are_some() {
     }
 }
 
-/// The README begins with `cargo run`, which needs a single command.
+/// The README begins with `cargo mowgli` and `cargo test`: the command, and the checks of libraries and theorems.
 #[test]
-fn cargo_run_is_the_command() {
+fn the_first_commands_are_the_command_and_the_checks() {
     let manifest = text("Cargo.toml");
     let members = manifest.lines().find_map(|l| l.strip_prefix("default-members = ")).expect("default members");
-    let has_command = |member: &&str| {
-        root().join(member).join("src/main.rs").exists() || text(&format!("{member}/Cargo.toml")).contains("[[bin]]")
-    };
-    assert_eq!(members.split('"').skip(1).step_by(2).filter(has_command).collect::<Vec<_>>(), ["mowgli"]);
+    assert_eq!(members, r#"["libraries", "proofs"]"#);
+    assert!(text(".cargo/config.toml").contains("mowgli = \"run --release -p mowgli --\"\n"));
+    let pages = pages().into_iter().map(|page| format!("docs/{page}")).chain(["README.md".to_owned()]);
+    for page in pages {
+        // No default member has a binary, so this says nothing to cargo.
+        assert!(!text(&page).contains("cargo run --release -- "), "{page}: write cargo mowgli");
+    }
 }
 
 /// Removes the layout of a piece of Rust, and the sentences by which relations are explained.

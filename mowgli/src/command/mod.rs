@@ -72,7 +72,7 @@ const AFTER_HELP: &str = if cfg!(feature = "full") {
     "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends."
 } else {
     "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.\n\
-     This command was built without its feature `full`: prove, repair, run, serve and others are in `cargo run --release`."
+     This command was built without its feature `full`: prove, repair, run, serve and others are in `cargo mowgli`."
 };
 
 /// Check RDMA libraries and litmus tests over very weak memory.
