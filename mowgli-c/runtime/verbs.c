@@ -17,7 +17,7 @@
 
 enum { REGIONS = 256 };
 
-struct sent { uint64_t id, place; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
+struct sent { uint64_t id; unsigned long place[4]; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 /* `owner` is the number of the queue pair whose message has it, if that is known, of several that share it. */
 struct awaited { uint64_t id; int count; uint32_t owner; struct ibv_sge to[8]; };
 struct receives { char mark, is_mine; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
@@ -222,9 +222,12 @@ void mw_verbs_frees(uintptr_t at, size_t n)
 {
 	for (int i = 0; i < pair_count; i++)
 		for (int k = 0; k < pairs[i]->now.sent; k++)
-			for (int j = 0; j < pairs[i]->pipe[k].count; j++)
-				if (at < pairs[i]->pipe[k].own[j].at + pairs[i]->pipe[k].own[j].n && pairs[i]->pipe[k].own[j].at < at + n)
-					mw_end('m', "frees memory of the operation of {%lx} before its completion was polled", (unsigned long)pairs[i]->pipe[k].place);
+			for (int j = 0; j < pairs[i]->pipe[k].count; j++) {
+				const struct sent *s = &pairs[i]->pipe[k];
+				if (at < s->own[j].at + s->own[j].n && s->own[j].at < at + n)
+					mw_end('m', "frees memory of the operation of {%lx,%lx,%lx,%lx} before its completion was polled", s->place[0], s->place[1],
+						s->place[2], s->place[3]);
+			}
 	if (!mw_is_registered(at, n) || mw_thread == EPILOGUE) return;
 	int64_t landed;
 	for (int64_t k = 0; (landed = mw_ask("landed %lu %zu %ld", GLOBAL(at), n, (long)k)) >= 0; k++) {
@@ -307,7 +310,9 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 	struct sent *s = &p->pipe[p->now.sent++];
 	memset(s, 0, sizeof *s);
 	s->id = wr->wr_id;
-	s->place = mw_place();
+	char places[128];
+	mw_places(places);
+	sscanf(places, "%lx,%lx,%lx,%lx", &s->place[0], &s->place[1], &s->place[2], &s->place[3]);
 	s->length = (uint32_t)length;
 	s->opcode = (uint8_t)wr->opcode;
 	s->signaled = (uint8_t)is_signaled;

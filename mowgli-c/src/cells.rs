@@ -32,7 +32,7 @@ pub(crate) struct Copy {
 #[derive(Default)]
 pub(crate) struct Uses {
     accesses: Vec<MemoryAccess>,
-    copies: BTreeSet<Copy>,
+    pub(crate) copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
     /// The words to which additions overflow.
@@ -196,7 +196,8 @@ impl Uses {
             let all: BTreeSet<(u64, u64)> = all.chain(self.words.iter().copied()).collect();
             let has = |(at, size): (u64, u64), a: &MemoryAccess| at <= a.at && a.at + a.size <= at + size;
             self.cells_by(&|a| {
-                let around = all.range((a.at.saturating_sub(7), 0)..=(a.at, u64::MAX)).filter(|w| !a.writes && has(**w, a));
+                let around =
+                    all.range((a.at.saturating_sub(7), 0)..=(a.at, u64::MAX)).filter(|w| !a.writes && has(**w, a));
                 around.max_by_key(|(_, size)| *size).copied().unwrap_or((a.at, a.size))
             })
         })
@@ -236,7 +237,8 @@ impl Uses {
             for word in self.accesses.iter().filter(|a| a.scalar && from <= a.at && a.at + a.size <= from + copy.size) {
                 let target = (copy.to + (word.at - from), word.size);
                 let is_touched = self.accesses.iter().any(|a| overlap((a.at, a.size), target));
-                is_new |= (is_touched || self.for_races && word.writes) && cells.add(target.0, target.1).unwrap_or(false);
+                is_new |=
+                    (is_touched || self.for_races && word.writes) && cells.add(target.0, target.1).unwrap_or(false);
             }
         }
         is_new

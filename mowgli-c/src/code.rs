@@ -34,7 +34,9 @@ use mowgli_rdma::{Network, crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, StateName, name_of};
+use crate::process::{
+    CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, StateName, name_of, places,
+};
 use crate::setup::Processes;
 
 /// The values that an execution has recorded, by name.
@@ -145,6 +147,8 @@ pub(crate) struct CompiledProgram {
     pub(crate) network: Network,
     /// Whether relaxed ordering is a matter of each memory region.
     has_keys: bool,
+    /// Messages of more words than an operation moves, by the queue pair that receives them. They are written at the poll.
+    large: BTreeSet<(u32, i64)>,
     /// Registered memory that threads free.
     freed: BTreeSet<(u64, u64)>,
     /// The operations to it.
@@ -234,6 +238,7 @@ impl CompiledProgram {
             known_wraps: BTreeSet::new(),
             network,
             has_keys,
+            large: BTreeSet::new(),
             freed: BTreeSet::new(),
             landings: Vec::new(),
             expanded_landings: Vec::new(),
@@ -295,8 +300,7 @@ impl CompiledProgram {
         };
         let is_new =
             |at: &u64| !self.cells.0.contains_key(at) || self.uses.wraps.contains(at) != self.known_wraps.contains(at);
-        let new: Vec<(u64, u64)> =
-            cells.0.iter().filter(|(at, _)| is_new(at)).map(|(at, size)| (*at, *size)).collect();
+        let new: Vec<(u64, u64)> = cells.0.iter().filter(|(at, _)| is_new(at)).map(|(at, size)| (*at, *size)).collect();
         self.known_wraps.clone_from(&self.uses.wraps);
         let threads: BTreeSet<usize> = self.ran.keys().map(|(thread, _)| *thread).collect();
         let first: BTreeMap<usize, usize> =
@@ -442,15 +446,17 @@ impl CompiledProgram {
                 Vec::new()
             }),
             ["ended", result] => result.parse().ok().map(|result| self.ends(thread, result)),
-            ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op, &line.places) {
-                Ok(calls) => Some(calls),
-                Err(what) => {
-                    let place = self.line(&line.places);
-                    let place = if place.is_empty() { place } else { format!("{place}: ") };
-                    self.error.get_or_insert(Error::Unsupported { place, what });
-                    None
-                }
-            }),
+            ["op", ..] => {
+                PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op, &line.places) {
+                    Ok(calls) => Some(calls),
+                    Err(what) => {
+                        let place = self.line(&line.places);
+                        let place = if place.is_empty() { place } else { format!("{place}: ") };
+                        self.error.get_or_insert(Error::Unsupported { place, what });
+                        None
+                    }
+                })
+            }
             _ => None,
         };
         if calls.is_none() {
@@ -548,12 +554,7 @@ impl CompiledProgram {
         Some(self.word(&format!("landed_{}", id + 1), to, 0))
     }
 
-    fn operation(
-        &mut self,
-        thread: usize,
-        op: &PostedOperation<'_>,
-        places: &CallStack,
-    ) -> Result<Vec<Call>, String> {
+    fn operation(&mut self, thread: usize, op: &PostedOperation<'_>, places: &CallStack) -> Result<Vec<Call>, String> {
         let (usual, node, to) = self.way(thread, op.pair)?;
         let way = Way { strict: self.is_strict(op), ..usual };
         let network = self.network;
@@ -633,12 +634,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells in these ranges that an operation writes, each with the word that it reads.
-    fn rows(
-        &mut self,
-        op: &PostedOperation<'_>,
-        targets: &[(u64, u64)],
-        node: u8,
-    ) -> Result<Vec<(Loc, Loc)>, String> {
+    fn rows(&mut self, op: &PostedOperation<'_>, targets: &[(u64, u64)], node: u8) -> Result<Vec<(Loc, Loc)>, String> {
         let (mut rows, mut done) = (Vec::new(), 0);
         let whole = [(0, op.size)];
         // What is inline has offsets in the place of addresses.
@@ -700,12 +696,16 @@ impl CompiledProgram {
         let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1));
         let place = queue.and_then(|queue| self.made.receives.get(queue)?.get(op.message as usize)).cloned();
         let place = place.filter(|place| !is_write && place.iter().map(|(_, n)| n).sum::<u64>() >= op.size);
-        let placed = match place {
-            Some(place) => Some(self.rows(op, &place, node)?).filter(|rows| rows.len() <= WORDS),
-            None => None,
-        };
-        let is_placed = placed.is_some();
-        if let Some(rows) = placed {
+        let place = place.filter(|_| !self.large.contains(&(peer, op.message)));
+        let is_placed = place.is_some();
+        if let Some(place) = place {
+            let rows = self.rows(op, &place, node)?;
+            if rows.len() > WORDS {
+                self.is_stale |= self.large.insert((peer, op.message));
+                let is_there = |c: &Copy| place.iter().any(|(at, n)| *at <= c.to && c.to + c.size <= at + n);
+                self.uses.copies.retain(|copy| !is_there(copy));
+                return Ok(Vec::new());
+            }
             if !rows.is_empty() {
                 calls.push(self.put(silent, rows, node, to)?);
             }
@@ -865,7 +865,7 @@ impl CompiledProgram {
     fn with_lines(&mut self, what: &str) -> String {
         let Some((before, rest)) = what.split_once('{') else { return what.to_owned() };
         let Some((address, behind)) = rest.split_once('}') else { return what.to_owned() };
-        let line = u64::from_str_radix(address, 16).map_or_else(|_| String::new(), |at| self.line(&[at]));
+        let line = self.line(&places(address));
         format!("{before}{}{behind}", if line.is_empty() { "a line without debug information" } else { &line })
     }
 

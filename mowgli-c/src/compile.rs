@@ -162,7 +162,9 @@ impl Toolchain {
     fn object(&self, position: usize, file: &Path, flags: &[OsString]) -> Result<PathBuf, Error> {
         let at = |kind: &str| self.folder.path().join(format!("{position}.{kind}"));
         if flags.iter().any(|flag| flag == "-masm=intel") {
-            return Err(Error::Program("-masm=intel: accesses in the syntax of Intel are not seen; leave it out".to_owned()));
+            return Err(Error::Program(
+                "-masm=intel: accesses in the syntax of Intel are not seen; leave it out".to_owned(),
+            ));
         }
         let compiler = if is_cpp(file) { &self.cxx } else { &self.cc };
         let mut command = Command::new(compiler);

@@ -384,7 +384,14 @@ mod tests {
         assert!(probed("\tmovups %xmm0, (%rsp)\n").contains("leaq 8(%rsp), %rdi"));
         assert_eq!(one("movq %fs:8+x@tpoff, %rax"), [Use::Frame("%fs:8+x@tpoff", 8, true, false)]);
         assert!(probed("\tmovq %fs:(%rax), %rdx\n").contains("leaq (%rax), %rdi"));
-        for own in ["leaq b(%rip), %rax", "movq %fs:40, %rax", "movq x@gottpoff(%rip), %rax", "jmp *.L4(,%rax,8)", "call f", "ret"] {
+        for own in [
+            "leaq b(%rip), %rax",
+            "movq %fs:40, %rax",
+            "movq x@gottpoff(%rip), %rax",
+            "jmp *.L4(,%rax,8)",
+            "call f",
+            "ret",
+        ] {
             assert_eq!(one(own), [], "{own}");
         }
     }

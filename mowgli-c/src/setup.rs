@@ -174,7 +174,15 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                 "window" => {
                     let places = all.get(5).map_or_else(Vec::new, |text| places(text));
                     let (at, size, writes) = (number(1), number(2), number(3) == 1);
-                    let access = MemoryAccess { thread: EPILOGUE, at, size, writes, scalar: false, in_other_frame: false, places };
+                    let access = MemoryAccess {
+                        thread: EPILOGUE,
+                        at,
+                        size,
+                        writes,
+                        scalar: false,
+                        in_other_frame: false,
+                        places,
+                    };
                     setup.window.push((access, number(4) as usize));
                 }
                 "region" => {

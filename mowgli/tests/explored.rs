@@ -1077,6 +1077,30 @@ fn wrong_uses_of_memory_fail() {
             assert!(ran.out.contains(&what), "{a} {b}: {}{}", ran.out, ran.err);
         }
     }
+    // A WRITE to memory that its thread frees, unless that waits for the word behind it.
+    let text = |waits: &str| {
+        format!(
+            "#include \"node.h\"\nstatic uint64_t here[2] = {{ 0, 1 }}, *there, flag;\nstatic struct node one, two, other;\n\
+             static struct ibv_qp *qp, *end;\n\
+             static void *client(void *n) {{ struct request r;\n\
+             post(qp, request(&r, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &one, here, 8, &two, there));\n\
+             post(qp, request(&r, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &one, here + 1, 8, &other, &flag)); return n; }}\n\
+             static void *server(void *n) {{ {waits}\nfree(there); return n; }}\n\
+             int main(void) {{ there = malloc(8); one = node_open(1, here, sizeof here); two = node_open(2, there, 8);\n\
+             other = two; other.mr = ibv_reg_mr(two.pd, &flag, 8, EVERYTHING); connect_nodes(&one, &two, &qp, &end);\n\
+             mowgli_node(1, client, 0); mowgli_node(2, server, 0); mowgli_join(); }}\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let explored = |waits: &str| {
+        with("explore", &compiled(folder.path(), &file(folder.path(), "freed.c", &text(waits)), &[]), &[])
+    };
+    let ran = explored("");
+    let both = "freed.c:9: frees memory that the operation of freed.c:6 (node.h:81) reaches later";
+    assert!(ran.code == 1 && ran.out.contains(both), "{}{}", ran.out, ran.err);
+    let ran = explored("while (!look(&flag)) {}");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
 }
 
 /// A SEND without a receive never completes, and queues that are full say so.
