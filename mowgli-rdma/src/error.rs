@@ -1,5 +1,6 @@
 //! The errors of this crate: names that nothing has, and combinations that are not defined.
 
+use itertools::Itertools as _;
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::runs::Stop;
 use mowgli_core::unknown::Unknown;
@@ -38,6 +39,8 @@ pub enum Error {
         switch: &'static str,
         /// The network.
         network: Network,
+        /// The networks on which it is defined.
+        others: Vec<Network>,
     },
     /// A model was put on two networks.
     #[error("a model is over one network: {0} or {1}")]
@@ -91,9 +94,8 @@ impl Error {
                 (None, networks) => Some(format!("there are {}; and {networks}", switches.known.join(", "))),
                 (Some(_), _) => Some(switches.help()),
             },
-            Self::Together { .. } | Self::NeedsOrder { .. } | Self::TwoNetworks(..) => {
-                Some("leave one of them out".to_owned())
-            }
+            Self::Together { .. } | Self::TwoNetworks(..) => Some("leave one of them out".to_owned()),
+            Self::NeedsOrder { others, .. } => Some(format!("it is defined on {}", others.iter().join(", "))),
             Self::Way(_) => {
                 let others = "@delivered for a put, @weak and @strong for an atomic operation";
                 Some(format!("there are @q2, @unsignalled and @q2,unsignalled, @fence, @strict, {others}"))

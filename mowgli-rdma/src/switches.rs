@@ -11,6 +11,7 @@ use mowgli_core::unknown::Unknown;
 use crate::axioms::{Axioms, addresses, crashes, global, network, unsignalled, ways};
 use crate::error::Error;
 use crate::network::{Network, Order, Remote};
+use crate::presets::PRESETS;
 
 /// The switches that are on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -68,21 +69,28 @@ impl Switches {
                 let why = "of a completion nothing is said where its operation is cut off";
                 Err(Error::Together { one: "events", other: "crashes", why })
             }
-            Self { network, .. } if !network.is_in_order() => self.without_order(),
-            fit => Ok(fit),
+            Self { network, .. } => match self.undefined() {
+                Some(switch) => {
+                    let others = PRESETS.iter().map(|(network, _)| *network);
+                    let others = others.filter(|network| Self { network: *network, ..self }.undefined().is_none());
+                    Err(Error::NeedsOrder { switch, network, others: others.collect() })
+                }
+                None => Ok(self),
+            },
         }
     }
 
-    /// Returns the switches if the network need not deliver in order for them.
-    fn without_order(self) -> Result<Self, Error> {
+    /// Returns a switch that is not defined on the network.
+    fn undefined(self) -> Option<&'static str> {
+        if self.network.is_in_order() {
+            return None;
+        }
         let Self { network, unsignalled, increasing_addresses, messages, crashes, events, .. } = self;
         let stands = unsignalled && !network.completes_in_order;
         let on = [(stands, "unsignalled"), (increasing_addresses, "increasing-addresses"), (crashes, "crashes")];
         let messages = messages && !network.orders_messages();
-        match on.into_iter().chain([(messages, "messages"), (events, "events")]).find(|(on, _)| *on) {
-            Some((_, switch)) => Err(Error::NeedsOrder { switch, network }),
-            None => Ok(self),
-        }
+        let mut all = on.into_iter().chain([(messages, "messages"), (events, "events")]);
+        all.find_map(|(on, switch)| on.then_some(switch))
     }
 
     /// Events alone.

@@ -1417,3 +1417,21 @@ fn executions_that_are_stuck_are_reported() {
     assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));
     assert!(mowgli(&["explain", "--stuck", "--svg", &test("may hang\n")]).out.contains(": stuck</title>"));
 }
+
+/// A sentence that wraps has its number beside its first line.
+#[test]
+fn numbers_of_sentences_stand_at_their_first_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_WAIT t\n{ a_word_with_a_long_name@1 = 1; its_flag_at_the_source@1 = 1; a_word_at_the_target@2 = 0; the_flag_at_the_target@2 = 0; }\n \
+                P1@1 | P2@2 ;\n put(a_word_at_the_target, a_word_with_a_long_name) | a := the_flag_at_the_target ;\n \
+                put(the_flag_at_the_target, its_flag_at_the_source) | b := a_word_at_the_target ;\nforbidden (a=1 /\\ b=0)\n";
+    let drawn = mowgli(&["explain", "--svg", &file(folder.path(), "t.litmus", text)]).out;
+    let height = |text: &str| text.split_once(" y=\"").expect("a place").1.split('"').next().map(str::to_owned);
+    let mut wrapped = 0;
+    for sentence in drawn.split("class=\"caption\"").nth(1).expect("a caption").split("class=\"number\"").skip(1) {
+        let lines: Vec<&str> = sentence.split("<text x=\"36.0\"").skip(1).collect();
+        assert_eq!(height(sentence), height(lines[0]), "{sentence}");
+        wrapped += usize::from(lines.len() > 1 && !lines[1].contains("Back to"));
+    }
+    assert!(wrapped > 0, "{drawn}");
+}

@@ -41,6 +41,7 @@ pub fn trials() -> Vec<Trial> {
             comments_change_no_model_and_links_are_of_the_text,
         ),
         of("saved_pictures_are_those_of_the_light_theme", CHROMIUM, saved_pictures_are_those_of_the_light_theme),
+        of("pictures_are_dark_in_the_dark_theme", CHROMIUM, pictures_are_dark_in_the_dark_theme),
         of("wide_pictures_fit_and_have_a_full_size", CHROMIUM, wide_pictures_fit_and_have_a_full_size),
     ]
 }
@@ -338,10 +339,13 @@ fn examples_have_their_other_versions_beside_them() {
         out.push(document.querySelector('main > p strong').textContent, document.querySelector('main > p').textContent.includes(']('), all('button').filter(b => b.textContent.startsWith('show ')).map(b => b.textContent).join());
         const editor = document.querySelector('.editor'), other = button('show immediate-by-another-connection').parentNode;
         out.push(box(other).left >= box(editor).right, box(other).top < box(editor).bottom);
-        press('show immediate-by-another-connection'); await until(() => written().includes('immediate-by-another-connection')); out.push(button('show immediate') !== undefined);";
-    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", script);
+        press('show immediate-by-another-connection'); await until(() => written().includes('immediate-by-another-connection')); out.push(button('show immediate') !== undefined);
+        out.push(document.querySelector('main > p').hidden); await write('TEST'); out.push(document.querySelector('main > p').hidden, button('show immediate') === undefined || button('show immediate').offsetParent === null);"
+        .replace("'TEST'", &format!("{TEST:?}"));
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
     let question = "What does a WRITE with immediate data change?";
-    assert_eq!(said, [question, "false", "show immediate-by-another-connection", "true", "true", "true"]);
+    let other = "show immediate-by-another-connection";
+    assert_eq!(said, [question, "false", other, "true", "true", "true", "false", "true", "true"]);
 }
 
 /// A web server that only has files is enough. What the playground loads is small once it is compressed, its first answer
@@ -448,6 +452,17 @@ fn saved_pictures_are_those_of_the_light_theme() {
     );
     let said = live(Pages::Server(&served(&[])), Theme::Dark, "/", &script);
     assert_eq!(said, ["false", "false", "false", "true", "true"]);
+}
+
+/// Drawings, and the lines that name their relations, are dark in the dark theme.
+fn pictures_are_dark_in_the_dark_theme() {
+    let script = format!(
+        r"await write({TEST:?}); await solve(); all('.item > details').forEach(d => {{ d.open = true; }}); await until(() => document.querySelector('svg.line'));
+        for (const of of ['.drawing svg', 'svg.line']) out.push(getComputedStyle(document.querySelector(of)).filter);"
+    );
+    for (theme, filter) in [(Theme::Dark, "invert(1) hue-rotate(180deg)"), (Theme::Light, "none")] {
+        assert_eq!(live(Pages::Server(&served(&[])), theme, "/", &script), [filter; 2]);
+    }
 }
 
 /// A wide screen is used, a picture is as wide as its frame at most, and one click shows it in full size.

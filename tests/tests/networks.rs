@@ -522,6 +522,12 @@ fn networks_are_named_in_the_first_line() {
         ("RDMA_TSO+slow", "no network slow; there are rc, rc-visible"),
     ] {
         let wrong = read(model).unwrap_err();
+        if why.contains("crashes") {
+            assert_eq!(
+                wrong.help.as_deref(),
+                Some("it is defined on rc, rc-relaxed, rc-relaxed-pci-atomics, falcon-strong, uet-rod")
+            );
+        }
         assert!(wrong.to_string().contains("t.litmus:1:1") && wrong.to_string().contains(why), "{wrong}");
     }
     let on = |model: &str| on_network("t.litmus", &text(model), Network::named("cxi").expect("a preset"));

@@ -234,6 +234,17 @@ mod tests {
         assert_eq!(with_witness_runs(&test, complete, &|| false).runs.runs, 0);
     }
 
+    /// The numbers of operations are in no step: the result of a poll is the operation in words.
+    #[test]
+    fn steps_have_no_numbers_of_operations() {
+        let text = "RDMA_TSO t { x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n get(x, z) ;\n pollany(2) ;\n";
+        let run = play(&parse("t", text).unwrap(), &[0; 20], &|| false).unwrap();
+        let steps = run.points.iter().flat_map(|point| point.taken.iter().chain(&point.possible));
+        let steps = steps.map(|step| step.text.as_str()).collect_vec();
+        assert!(run.end.is_some() && steps.iter().filter(|step| step.contains("oll")).count() > 1, "{steps:?}");
+        assert!(steps.iter().all(|step| !step.contains("= (")), "{steps:?}");
+    }
+
     #[test]
     fn runs_are_played_by_hand() {
         let test = parse("t", TEST).unwrap();

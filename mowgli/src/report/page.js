@@ -111,7 +111,7 @@ function draw(graph) {
     const shown = make("input", { type: "checkbox", checked: true, onchange: () => { if (shown.checked) hidden.delete(i); else hidden.add(i); apply(); } });
     const bold = on => () => all(`[data-relation="${i}"] .edge`).forEach(e => { e.style.strokeWidth = on ? 3.5 : ""; });
     const edge = all(`[data-relation="${i}"] .edge`)[0], line = make("span", {});
-    if (edge) line.innerHTML = `<svg width="28" height="8" aria-hidden="true"><rect width="28" height="8" rx="2" fill="#fff"/><path d="M0,4h28" stroke-width="2" stroke="${edge.getAttribute("stroke")}" stroke-dasharray="${edge.getAttribute("stroke-dasharray") || "none"}"/></svg>`;
+    if (edge) line.innerHTML = `<svg class="line" width="28" height="8" aria-hidden="true"><rect width="28" height="8" rx="2" fill="#fff"/><path d="M0,4h28" stroke-width="2" stroke="${edge.getAttribute("stroke")}" stroke-dasharray="${edge.getAttribute("stroke-dasharray") || "none"}"/></svg>`;
     controls.append(make("label", { onmouseenter: bold(true), onmouseleave: bold(false) }, shown, line, `${relation.name} (${relation.library})`));
     return shown;
   });

@@ -98,7 +98,7 @@ impl Reader<'_> {
             return fail(whole, Code::Form, format!("expected {form}"));
         }
         if let Some(network) = self.model.switches().map(|s| s.network).filter(|n| !n.reads_flush()) {
-            let message = format!("{network} has no flush: a read there may pass a write");
+            let message = format!("{network} has no flush: a read there may pass the write of a put or of an atomic");
             return advise(
                 whole,
                 Code::Unsupported,
