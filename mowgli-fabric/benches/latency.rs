@@ -46,7 +46,16 @@ fn main() -> Result<(), String> {
         return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
     }
     let columns = [
-        "barrier", "put and barrier", "put", "put, placed", "get", "add here", "add there", "message", "1 MiB", "1 MiB, offset",
+        "barrier",
+        "put and barrier",
+        "put",
+        "put, placed",
+        "get",
+        "add here",
+        "add there",
+        "message",
+        "1 MiB",
+        "1 MiB, offset",
     ];
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("nanoseconds, median and range of {PROCESSES} alternating processes; load {}", load.trim());
@@ -116,7 +125,8 @@ fn read(text: &str) -> Figures {
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, placed, got, unwaited, here, there, message, met_for_puts, sent_for_puts, large, shifted] = all[..]
+    let [met, sent, put, placed, got, unwaited, here, there, message, met_for_puts, sent_for_puts, large, shifted] =
+        all[..]
     else {
         return Ok(String::new());
     };

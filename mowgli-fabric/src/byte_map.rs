@@ -152,7 +152,10 @@ impl ByteMap {
     fn words(&self, key: &Key, value: &[u8]) -> Result<List, Fault> {
         let (given, most) = (value.len(), self.bytes);
         if given > most {
-            return Err(Fault::Wrong(format!("a value of {given} bytes for {}, whose values have at most {most}", key.x)));
+            return Err(Fault::Wrong(format!(
+                "a value of {given} bytes for {}, whose values have at most {most}",
+                key.x
+            )));
         }
         let mut words = key.words.clone();
         padded(value, most).as_slice().iter().for_each(|&word| words.push(word));

@@ -195,9 +195,18 @@ fn the_page_of_assumptions_has_every_definition_of_the_model() {
     let missing: Vec<&&str> = names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}\n{text}");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/");
-    let sources = ["tests/processes.rs", "tests/launched.rs", "tests/objects.rs", "tests/compiled.rs", "src/byte_map.rs", "src/fenced.rs", "src/ofi/queue.rs"];
+    let sources = [
+        "tests/processes.rs",
+        "tests/launched.rs",
+        "tests/objects.rs",
+        "tests/compiled.rs",
+        "src/byte_map.rs",
+        "src/fenced.rs",
+        "src/ofi/queue.rs",
+    ];
     let sources: String = sources.map(|file| std::fs::read_to_string(format!("{root}{file}")).unwrap()).concat();
-    let tests: Vec<&str> = page.split('`').filter(|word| word.matches('_').count() > 2 && !word.contains(' ')).collect();
+    let tests: Vec<&str> =
+        page.split('`').filter(|word| word.matches('_').count() > 2 && !word.contains(' ')).collect();
     assert!(tests.len() > 20, "{tests:?}");
     let absent: Vec<&&str> = tests
         .iter()

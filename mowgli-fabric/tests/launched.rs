@@ -356,7 +356,10 @@ impl Cable {
         ip(&["-n", switch, "link", "add", "switch", "mtu", &mtu, "type", "bridge"])?;
         for host in &cable.hosts[..4] {
             let port = &format!("port{}", &host[host.len() - 1..]);
-            ip(&["-n", host, "link", "add", "cable", "mtu", &mtu, "type", "veth", "peer", "name", port, "mtu", &mtu, "netns", switch])?;
+            ip(&[
+                "-n", host, "link", "add", "cable", "mtu", &mtu, "type", "veth", "peer", "name", port, "mtu", &mtu,
+                "netns", switch,
+            ])?;
             ip(&["-n", switch, "link", "set", port, "master", "switch", "up"])?;
         }
         ip(&["-n", switch, "link", "set", "switch", "up"])?;

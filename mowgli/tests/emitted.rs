@@ -167,7 +167,13 @@ fn of_operations() -> Vec<(World, Client)> {
     let near = [(x, 1, 0), (y, 1, 0)];
     let buffered = |own, other| vec![Rdma::Write { x: own, v: v(1) }, Rdma::Mfence {}, Rdma::Read { x: other }];
     let got = |first: Rdma, fence: Option<Rdma>| {
-        let calls = [Some(first), fence, Some(Rdma::Put { x: z, y: q, d: e }), Some(Rdma::Wait { d }), Some(Rdma::Read { x: p })];
+        let calls = [
+            Some(first),
+            fence,
+            Some(Rdma::Put { x: z, y: q, d: e }),
+            Some(Rdma::Wait { d }),
+            Some(Rdma::Read { x: p }),
+        ];
         of(&[1], &[(p, 1, 7), (q, 1, 1), (z, 2, 0)], vec![calls.into_iter().flatten().collect()])
     };
     vec![
@@ -177,12 +183,19 @@ fn of_operations() -> Vec<(World, Client)> {
         of(
             &[1, 1],
             &near,
-            vec![vec![Rdma::CAS { x, v1: v(0), v2: v(1) }], vec![Rdma::CAS { x, v1: v(0), v2: v(2) }, Rdma::Read { x }]],
+            vec![
+                vec![Rdma::CAS { x, v1: v(0), v2: v(1) }],
+                vec![Rdma::CAS { x, v1: v(0), v2: v(2) }, Rdma::Read { x }],
+            ],
         ),
-        of(&[1, 1], &near, vec![
-            vec![Rdma::Write { x, v: v(1) }, Rdma::Write { x, v: v(2) }],
-            vec![Rdma::Read { x }, Rdma::Read { x }],
-        ]),
+        of(
+            &[1, 1],
+            &near,
+            vec![
+                vec![Rdma::Write { x, v: v(1) }, Rdma::Write { x, v: v(2) }],
+                vec![Rdma::Read { x }, Rdma::Read { x }],
+            ],
+        ),
         got(Rdma::Get { x: p, y: z, d }, None),
         got(Rdma::Get { x: p, y: z, d }, Some(Rdma::Rfence { n: Node(2) })),
         got(Rdma::RFAA { x: p, y: z, v: v(3), d }, None),

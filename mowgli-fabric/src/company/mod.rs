@@ -126,7 +126,15 @@ impl Company {
         let gone = |how: &str| Fault::Gone(format!("node 1 {how}"));
         let link = Link::new(0, stream, &trouble, gone).map_err(|e| Fault::Gone(format!("node 1: {e}")))?;
         trouble.tell(link.writer());
-        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit, key, running: Mutex::default() })
+        Ok(Self {
+            place,
+            links: vec![link],
+            trouble,
+            started: Started::default(),
+            limit,
+            key,
+            running: Mutex::default(),
+        })
     }
 
     /// Waits until all other processes have connected.
@@ -187,7 +195,11 @@ impl Company {
     /// Returns a fault if a process counts other processes than this one.
     fn other_size(&self, guest: &Guest) -> Option<Fault> {
         let (node, size, own) = (guest.rank + 1, guest.size, self.size());
-        let fault = || format!("node {node} of {size} processes has come, and node 1 is one of {own}; start all with the same number");
+        let fault = || {
+            format!(
+                "node {node} of {size} processes has come, and node 1 is one of {own}; start all with the same number"
+            )
+        };
         (size != own || !(2..=own).contains(&node)).then(|| Fault::Wrong(fault()))
     }
 

@@ -169,7 +169,12 @@ impl World {
     pub fn checksum(&self, words: &[i64]) -> i64 {
         let [k, l] = self.key;
         // The words "somepseudorandomlygeneratedbytes", as the authors of SipHash have them.
-        let mut v = [k ^ 0x736f_6d65_7073_6575, l ^ 0x646f_7261_6e64_6f6d, k ^ 0x6c79_6765_6e65_7261, l ^ 0x7465_6462_7974_6573];
+        let mut v = [
+            k ^ 0x736f_6d65_7073_6575,
+            l ^ 0x646f_7261_6e64_6f6d,
+            k ^ 0x6c79_6765_6e65_7261,
+            l ^ 0x7465_6462_7974_6573,
+        ];
         for word in words.iter().map(|&word| word as u64).chain([(words.len() as u64) << 59]) {
             v[3] ^= word;
             mix(&mut v);

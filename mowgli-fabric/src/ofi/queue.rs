@@ -308,7 +308,10 @@ mod tests {
             let (key, base) = owner.memory();
             member.begin(&owner, (key ^ 1, base), OpKind::Put, End::put).unwrap();
             let failed = member.go_on(&owner, |_| false);
-            assert!(matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")), "{provider:?}: {failed:?}");
+            assert!(
+                matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")),
+                "{provider:?}: {failed:?}"
+            );
         }
     }
 
@@ -320,14 +323,20 @@ mod tests {
             let (key, base) = owner.memory();
             let mut member = Member::new(provider, &owner);
             for (key, base) in [(0, 0), (1, 0), (2, base), (3, base), (key ^ 1, base), (key & !(1 << 63), base)] {
-                for (kind, how) in [(OpKind::LargePut, End::put_large as fn(&mut End, Between) -> _), (OpKind::Get, End::get)] {
+                for (kind, how) in
+                    [(OpKind::LargePut, End::put_large as fn(&mut End, Between) -> _), (OpKind::Get, End::get)]
+                {
                     let mut stranger = Member::new(provider, &owner);
                     let begun = stranger.begin(&owner, (key, base), kind, how);
                     let failed = begun.and_then(|()| stranger.go_on(&owner, OpQueue::is_idle));
                     // Over shared memory nobody learns it.
                     assert!(failed.is_err() || provider == Provider::Shm, "{provider:?}: {kind:?} with key {key}");
                     let words = |node: &NodeMemory| node.words()[0].load(Ordering::SeqCst);
-                    assert_eq!([words(&owner), words(&stranger.own)], [FIRST, 8], "{provider:?}: {kind:?} with key {key}");
+                    assert_eq!(
+                        [words(&owner), words(&stranger.own)],
+                        [FIRST, 8],
+                        "{provider:?}: {kind:?} with key {key}"
+                    );
                 }
             }
             member.begin(&owner, (key, base), OpKind::LargePut, End::put_large).unwrap();
