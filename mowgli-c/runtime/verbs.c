@@ -202,15 +202,13 @@ static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key,
 			? "IBV_ACCESS_REMOTE_READ" : "IBV_ACCESS_REMOTE_ATOMIC");
 }
 
-/* The number of operations of this thread, and those that may reach memory behind its free. */
-static int64_t operations;
+/* Operations that may reach memory behind its free. */
 enum { OPEN = 64 };
 static struct { uint64_t at, size; int64_t k; } open_operations[OPEN];
 static int open_count;
 static char freed_at[OPEN][128];
 static void operations_state(void)
 {
-	mw_state(&operations, sizeof operations);
 	mw_state(open_operations, (size_t)open_count * sizeof *open_operations);
 }
 static void operations_ended(void)
@@ -300,10 +298,10 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 		for (uint32_t k = 0; k < s->length; k++) used += (size_t)sprintf(data + used, "%02x", ((unsigned char *)(uintptr_t)s->addr)[k]);
 	}
 	int has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	mw_call("op %u %s %d %d %lu %lu %ld %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
+	mw_call("op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
 		GLOBAL_OF(mw_program < 0 ? 0 : to->node - 1, remote), (unsigned long)length, is_message ? (long)p->now.messages : -1,
 		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
-		(long)operations++, is_inline ? "=" : "@", is_inline ? data : local);
+		is_inline ? "=" : "@", is_inline ? data : local);
 	mw_own_free(data);
 	mw_own_free(local);
 	if (is_signaled) belongs(&p->mark, 1);

@@ -159,11 +159,10 @@ pub(crate) struct CompiledProgram {
     pub(crate) sites: BTreeMap<(usize, StateName), CallSite>,
 }
 
-/// An operation to memory that a thread frees: the thread, the number of its operations before it, what it reaches, and its place.
+/// An operation to memory that a thread frees: the thread, what it reaches, and its place.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Landing {
     thread: usize,
-    number: i64,
     at: (u64, u64),
     pub(crate) places: CallStack,
 }
@@ -543,11 +542,11 @@ impl CompiledProgram {
         if !self.freed.iter().any(|(from, n)| at.0 < from + n && *from < at.0 + at.1) {
             return None;
         }
-        let is_it = |l: &Landing| (l.thread, l.number, l.at) == (thread, op.number, at);
-        let known = self.landings.iter().position(is_it);
+        let own = Landing { thread, at, places: places.clone() };
+        let known = self.landings.iter().position(|l| *l == own);
         let id = known.unwrap_or_else(|| {
             self.is_stale = true;
-            self.landings.push(Landing { thread, number: op.number, at, places: places.clone() });
+            self.landings.push(own);
             self.landings.len() - 1
         });
         self.expanded_landings.push(id);
@@ -1037,8 +1036,6 @@ struct PostedOperation<'w> {
     message: i64,
     a: i64,
     b: i64,
-    /// The number of operations of the thread before it.
-    number: i64,
     /// The data of an inline request.
     data: Option<Vec<u8>>,
     local: Vec<(u64, u64)>,
@@ -1048,9 +1045,9 @@ impl<'w> PostedOperation<'w> {
     fn read(words: &[&'w str]) -> Option<Self> {
         let number = |at: usize| words.get(at)?.parse::<i64>().ok();
         let unsigned = |at: usize| words.get(at)?.parse::<u64>().ok();
-        let data = words.get(11)?.strip_prefix('=');
+        let data = words.get(10)?.strip_prefix('=');
         let byte = |at: usize| u8::from_str_radix(data?.get(at..at + 2)?, 16).ok();
-        let local: Vec<u64> = words.get(12..)?.iter().filter_map(|w| w.parse().ok()).collect();
+        let local: Vec<u64> = words.get(11..)?.iter().filter_map(|w| w.parse().ok()).collect();
         Some(Self {
             pair: u32::try_from(number(1)?).ok()?,
             kind: words.get(2)?,
@@ -1061,7 +1058,6 @@ impl<'w> PostedOperation<'w> {
             message: number(7)?,
             a: number(8)?,
             b: number(9)?,
-            number: number(10)?,
             data: data.map(|text| (0..text.len() / 2).filter_map(|k| byte(2 * k)).collect()),
             local: local.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
         })
