@@ -113,7 +113,7 @@ pub(crate) struct CallBatch {
 pub(crate) struct Setup {
     /// The node of each thread, and its number as the program knows it.
     pub(crate) threads: Vec<(u8, u64)>,
-    /// The threads that are detached when the threads begin, so that the end of the program does not wait for it.
+    /// The detached threads. The end of the program does not wait for them.
     pub(crate) detached: BTreeSet<usize>,
     /// The accesses of `main` after it has started so many threads.
     pub(crate) window: Vec<(MemoryAccess, usize)>,
