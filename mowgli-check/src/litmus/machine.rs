@@ -237,7 +237,7 @@ mod tests {
     /// The numbers of operations are in no step: the result of a poll is the operation in words.
     #[test]
     fn steps_have_no_numbers_of_operations() {
-        let text = "RDMA_TSO t { x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n get(x, z) ;\n pollany(2) ;\n";
+        let text = "RDMA_TSO t { x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n get(x, z) ;\n pollany ;\n";
         let run = play(&parse("t", text).unwrap(), &[0; 20], &|| false).unwrap();
         let steps = run.points.iter().flat_map(|point| point.taken.iter().chain(&point.possible));
         let steps = steps.map(|step| step.text.as_str()).collect_vec();
