@@ -120,8 +120,8 @@ pub fn is_vacuous(
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
 
-/// Prints an execution of a test with the condition of its first assertion, and why the specification of a library allows what its
-/// implementation does there (LOCO Def. 3.13). The events of each call stand below it: this is f. Behind the subevents that stand for a
+/// Prints an execution of a test with the condition of its first assertion. It also prints why the specification of the library allows the
+/// execution (LOCO Def. 3.13). The events of each call stand below it: this is f. Behind the subevents that stand for a
 /// stamp of the specification are these stamps: this is g. Below are the parts of so', and edges of the memory between threads.
 ///
 /// # Errors

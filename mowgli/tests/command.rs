@@ -613,7 +613,7 @@ fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
     let (first, rest) = out.split_once('\n').expect("lines");
     assert!(first.starts_with("bal (no-fence) 2x2x1: unsound, as expected in "), "{out}");
     let (details, table) = rest.split_once("┌").expect("a table");
-    assert!(table.contains("│bal (no-fence) ┆2x2x1 ") && table.trim_end().ends_with('┘'), "{out}");
+    assert!(table.contains("│bal:no-fence ┆2x2x1 ") && table.trim_end().ends_with('┘'), "{out}");
     assert!(table.lines().count() == 5 && details.contains("// finding"), "{out}");
     let missed =
         mowgli(&["check", "wlock", "--variant", "no-broadcast", "--threads", "1", "--nodes", "1", "--calls", "2"]);

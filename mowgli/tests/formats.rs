@@ -66,7 +66,7 @@ fn every_verdict_on_a_library_is_in_every_format() {
     let checks: [(&str, i32, &[&str]); 4] = [
         ("bal", 0, &["bal"]),
         ("as expected", 0, &["bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"]),
-        ("expected Blocks", 1, &["wlock", "--variant", "no-broadcast"]),
+        ("expected blocks", 1, &["wlock", "--variant", "no-broadcast"]),
         ("undecided", 3, &["bal", "--timeout", "0"]),
     ];
     for (said, code, args) in checks {

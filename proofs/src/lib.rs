@@ -308,7 +308,7 @@ pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) 
 /// its witness (LOCO Def. 3.13). See [`mowgli_check::explain::concretised`].
 ///
 /// # Panics
-/// If the test cannot be read, or there is no such execution, or it has no witness, or the text has more than 40 lines.
+/// If the test cannot be read, or has no such execution with a witness. Also if the text has more than 40 lines.
 #[must_use]
 pub fn accepted(implemented: &str, litmus: &str) -> String {
     accepted_in(Catalogue::builtin(), implemented, litmus)

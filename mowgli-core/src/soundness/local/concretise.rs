@@ -357,8 +357,8 @@ impl Condition1<'_> {
 }
 
 impl Abstraction<'_> {
-    /// Returns the promises of the g that worked last, each with its call and the subevent that stands for it, and the parts of so'
-    /// between these subevents. `None` if no g has worked, or its so' is not within these bounds.
+    /// Returns the g that worked last, and the parts of its so'. Each promise has its call and the subevent that stands for it. `None` if
+    /// no g has worked, or its so' is not within these bounds.
     pub(super) fn witness(&self, hb: &HbBounds) -> Option<LocalWitness> {
         let Image { choice, g, .. } = self.last.as_ref()?;
         let choice = &mut self.choices.borrow_mut()[*choice];

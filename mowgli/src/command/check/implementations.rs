@@ -77,14 +77,14 @@ struct ShownResults {
 }
 
 /// The columns of a wide table.
-const HEADER: [&str; 9] =
-    ["library", "over", "bound", "clients", "executions", "verdict", "progress", "time", "concretisation"];
+const HEADER: [&str; 10] =
+    ["library", "over", "bound", "clients", "never end", "executions", "verdict", "progress", "time", "concretisation"];
 
 /// The columns of a narrow table, by position: all but the libraries below and the concretisation.
-const NARROW: [usize; 7] = [0, 2, 3, 4, 5, 6, 7];
+const NARROW: [usize; 8] = [0, 2, 3, 4, 5, 6, 7, 8];
 
 /// The columns of a wide table, by position.
-const WIDE: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const WIDE: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 impl ShownResults {
     fn new(is_wide: bool) -> Self {
@@ -92,7 +92,7 @@ impl ShownResults {
         let mut table = terminal::table(is_wide);
         table.set_header(columns.iter().map(|&column| HEADER[column]));
         // The reason for an undecided verdict can be long.
-        if is_wide && let Some(verdict) = table.column_mut(5) {
+        if is_wide && let Some(verdict) = table.column_mut(6) {
             verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
         }
         Self { details: String::new(), table, columns, records: Vec::new(), findings: Vec::new(), code: 0 }
@@ -206,16 +206,19 @@ fn verdict(c: &Checked) -> String {
 }
 
 /// Returns a row of the table.
-fn row(c: &Checked, is_wide: bool) -> [String; 9] {
-    let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+fn row(c: &Checked, is_wide: bool) -> [String; 10] {
+    // The line of the verdict says so already.
+    let verdict = verdict(c).replace(", as expected", "");
     let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
     [
-        named(c.library, c.variant),
+        // One word, so that the row is one line.
+        if c.variant == "published" { c.library.to_owned() } else { format!("{}:{}", c.library, c.variant) },
         c.over.clone(),
         if is_wide { c.bound_text() } else { word(&c.bound) },
-        format!("{}{vacuous}{unreached}", c.report.clients),
+        format!("{}{unreached}", c.report.clients),
+        c.report.vacuous.to_string(),
         c.report.executions.to_string(),
-        verdict(c),
+        verdict,
         c.progress().to_owned(),
         format!("{:.2} s", c.time.as_secs_f64()),
         c.concretisation().join("\n"),
