@@ -621,7 +621,8 @@ pub fn entry(of: Rbl) -> Entry {
         variant
     };
     // One value is enough, and the search for a wrong outcome then has half of the clients.
-    let mut published = over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published));
+    let mut published =
+        over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published));
     published.bounds[0].values = vec![1];
     let variants = vec![
         published,

@@ -141,7 +141,8 @@ pub fn concretised(
     let found = with_problem(&all, test, &chain, limits, |problem| {
         witness_of(problem, (&entry.specification, library), &is_wanted)
     });
-    let (execution, witness) = found.ok_or_else(|| wrong("no such execution has a witness of local soundness".to_owned()))?;
+    let (execution, witness) =
+        found.ok_or_else(|| wrong("no such execution has a witness of local soundness".to_owned()))?;
     let of_implementation = all.without(library);
     let judged = judge(&of_implementation, &execution).map_err(|complaint| wrong(complaint.to_string()))?;
     let names = &Names::of(test);

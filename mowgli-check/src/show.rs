@@ -200,7 +200,8 @@ pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> Stri
         }
     }
     let thread = |s: usize| execution.events[execution.subs[s].event].thread;
-    for (library, relation, pairs) in named(scene).iter().filter(|(_, relation, _)| ["rf", "mo"].contains(&&**relation)) {
+    for (library, relation, pairs) in named(scene).iter().filter(|(_, relation, _)| ["rf", "mo"].contains(&&**relation))
+    {
         // Within a thread the text has the order already.
         let across = pairs.iter().copied().filter(|&(a, b)| thread(a) != thread(b)).collect();
         let reads = self::pairs(execution, names, &across);

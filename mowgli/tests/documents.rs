@@ -13,7 +13,10 @@ const NOT_RUN: [(&str, &str); 5] = [
     ("cd mowgli", "all commands of a page are run in one folder"),
     ("cargo install --path mowgli", "what it installs is what is tested"),
     ("cd my-library", "what is in it is looked at by mowgli/tests/new.rs"),
-    ("cargo test", "of the new crate, which proofs/tests/new_crate runs, or of the libraries and theorems, which CI runs"),
+    (
+        "cargo test",
+        "of the new crate, which proofs/tests/new_crate runs, or of the libraries and theorems, which CI runs",
+    ),
 ];
 
 /// Commands that take too long, and whose output the text does not show. Each gets these arguments too, and may stop
@@ -21,7 +24,11 @@ const NOT_RUN: [(&str, &str); 5] = [
 const LIMITED: [(&str, &[&str], &str); 7] = [
     ("check", &["--timeout", "1"], "a minute, as the README says"),
     ("check rbl --variant published", &["--timeout", "1"], "proofs/tests/loco_theorem_5_3_rbl.rs has the finding"),
-    ("check kvstore --variant published", &["--timeout", "1"], "proofs/tests/loco_x_theorem_i_3_kvstore.rs has the finding"),
+    (
+        "check kvstore --variant published",
+        &["--timeout", "1"],
+        "proofs/tests/loco_x_theorem_i_3_kvstore.rs has the finding",
+    ),
     ("through slock", &["--timeout", "1"], "some ten seconds; tests/tests/questions.rs asks the same"),
     ("distinguish rbl rbl-weak", &["--timeout", "1"], "half a minute"),
     ("generate --model rdma-tso --out tso", &["--timeout", "1"], "minutes"),

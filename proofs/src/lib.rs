@@ -297,7 +297,11 @@ pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) 
         Ok(()) => {}
         Err(TestError::Abort(why)) => panic!("{} ({}): {why}", entry.name, variant.name),
         Err(TestError::Fail(why, (world, client))) => {
-            let dialect = Dialect::with(Model::of(&entry.specification.and(&entry.memory.libraries)), library.name(), library.object());
+            let dialect = Dialect::with(
+                Model::of(&entry.specification.and(&entry.memory.libraries)),
+                library.name(),
+                library.object(),
+            );
             let client = client_text(dialect, "client", &world, &client, &[]);
             panic!("{} ({}) is not locally sound: {why} of\n\n{client}", entry.name, variant.name);
         }

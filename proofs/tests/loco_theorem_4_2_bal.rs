@@ -5,7 +5,7 @@ use crate::common;
 use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::{ChangeKind, Needed};
-use mowgli_proofs::{assert_outcomes, bound, checked, checked_remotely, accepted, explained, refuted};
+use mowgli_proofs::{accepted, assert_outcomes, bound, checked, checked_remotely, explained, refuted};
 
 /// The proof uses the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
