@@ -2,10 +2,10 @@
 //! alone (`raw.c`) and Open MPI (`peers.c`). A barrier of LOCO promises that earlier puts are placed, and one of MPI does not.
 //! So the bench also measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock,
 //! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. Messages have 64 bytes: the first process
-//! sends some in sequence, and the second one receives them. A put is measured twice: until its source was read, and until it is placed, which
-//! is what a flush of MPI waits for. The last columns are a put of 1 MiB with its wait, where source and target begin at one offset of their
-//! pages, and at different ones. A figure is the median of the medians of several processes, which take turns with those of the other rows,
-//! and the least and the greatest of them. The bench reports each comparison that cannot be compiled or run here. `cargo bench -p mowgli-fabric --bench latency -- shm` measures one provider.
+//! sends some in sequence, and the second one receives them. A put is measured until its source was read, and until it is placed. A flush of
+//! MPI waits for the latter. The last columns are a put of 1 MiB with its wait. Source and target begin at one offset of their pages, and at
+//! different ones. A figure is the median of the medians of several processes, with the least and the greatest. They take turns with those
+//! of the other rows. The bench reports each comparison that cannot be compiled or run here. `cargo bench -p mowgli-fabric --bench latency -- shm` measures one provider.
 
 mod common;
 

@@ -17,8 +17,8 @@ use crate::thread::{CallResult, Thread};
 /// one get. No thread has to serve.
 ///
 /// A table knows a key by its number, a hash of 61 bits with a secret key of the group. The bytes of the key are beside its value, and each
-/// call compares them. So no call reads or changes the value of another key. If the number of a key is that of a key in the map, an insertion
-/// is an error. For `n` keys in the map that has a probability of `n / 2^61`, whoever chooses the keys.
+/// call compares them. So no call reads or changes the value of another key. An insertion of a key with the
+/// number of another one is an error. For `n` keys in the map that has a probability of `n / 2^61`, whoever chooses the keys.
 ///
 /// Only emitted code can use such a map. The words of the interpreter have no room for the hash of a bucket, and a call says so.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct ByteMap {
 const KEY_BYTES: usize = 64;
 
 /// A key in a map.
-struct Key {
+struct PlacedKey {
     /// Its table.
     x: Loc,
     /// The number by which the table knows it.
@@ -119,7 +119,7 @@ impl ByteMap {
     }
 
     /// Returns the place of a key.
-    fn key(&self, thread: &Thread<'_>, key: &[u8]) -> Result<Key, Fault> {
+    fn key(&self, thread: &Thread<'_>, key: &[u8]) -> Result<PlacedKey, Fault> {
         let (given, most) = (key.len(), self.key_bytes);
         if given > most {
             return Err(Fault::Wrong(format!(
@@ -130,7 +130,7 @@ impl ByteMap {
         let hash = thread.checksum(words.as_slice()) as u64;
         // The table takes the lower half for the place of the key.
         let x = self.tables[(hash >> 32) as usize % self.tables.len()];
-        Ok(Key { x, number: (hash >> 3) as i64 & self.numbers, words })
+        Ok(PlacedKey { x, number: (hash >> 3) as i64 & self.numbers, words })
     }
 
     /// Returns the number of words of a key in a bucket.
@@ -139,17 +139,17 @@ impl ByteMap {
     }
 
     /// True if these words of a bucket are those of the key, and not those of another one with the same number.
-    fn is_of(&self, found: &List, key: &Key) -> bool {
+    fn is_of(&self, found: &List, key: &PlacedKey) -> bool {
         found.as_slice()[..self.key_words()] == *key.words.as_slice()
     }
 
     /// True if the key is in the map.
-    fn has(&self, thread: &mut Thread<'_>, key: &Key) -> Result<bool, Fault> {
+    fn has(&self, thread: &mut Thread<'_>, key: &PlacedKey) -> Result<bool, Fault> {
         Ok(looked_up(thread, key)?.is_some_and(|found| self.is_of(&found, key)))
     }
 
     /// Returns the words of a key and a value.
-    fn words(&self, key: &Key, value: &[u8]) -> Result<List, Fault> {
+    fn words(&self, key: &PlacedKey, value: &[u8]) -> Result<List, Fault> {
         let (given, most) = (value.len(), self.bytes);
         if given > most {
             return Err(Fault::Wrong(format!(
@@ -172,7 +172,7 @@ fn padded(bytes: &[u8], most: usize) -> List {
 }
 
 /// Returns the words of the bucket with the number of a key, if there is one.
-fn looked_up(thread: &mut Thread<'_>, key: &Key) -> Result<Option<List>, Fault> {
+fn looked_up(thread: &mut Thread<'_>, key: &PlacedKey) -> Result<Option<List>, Fault> {
     let (x, number) = (key.x, key.number);
     let code = |me: &mut Me<'_>, x: &code::Object| {
         let words = code::lookup(me, x, number)?;

@@ -1,4 +1,4 @@
-//! Store buffering over the ports of two threads of a node: each writes a word, and then reads that of the other one behind a fence.
+//! Store buffering over the ports of two threads of a node. Each writes a word, and then reads that of the other one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::ofi::{Ofi, Provider};
 use crate::port::{Port, RemoteFabric};
 use crate::{Company, Fault};
 
-/// What lets a store precede a load: its arguments are the word to read, and one of the thread.
+/// A way to read a word behind a store of the thread. It may use a word of the thread's own.
 type Fenced = fn(&mut dyn Port, Word, Word) -> Result<i64, Fault>;
 
 /// A fence of the CPU, a get of a word, and a get of a row of one word.

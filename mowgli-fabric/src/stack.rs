@@ -55,8 +55,8 @@ impl Stack {
         Self::with_parts(entries, world, others, variants, |_| true)
     }
 
-    /// Builds the same, for a group whose calls are made by emitted code, if there is such code, those of rings if `has_rings`. The words
-    /// of some objects have no names then: see [`has_own_words`]. Checksums have this key.
+    /// Builds the same, for a group whose calls emitted code makes, if there is such code; those of rings if `has_rings`. Then the words
+    /// of some objects have no names: see [`has_own_words`]. Checksums have this key.
     pub(crate) fn compiled(
         entries: &[Entry],
         world: World,

@@ -376,8 +376,8 @@ impl Pair {
     }
 }
 
-/// Two threads of node 1 change its words by each atomic operation, by the CPU and as one of the network, and the thread of node 2 does so over
-/// the network. No change is lost.
+/// Two threads of node 1 change its words by each atomic operation, of the CPU and of the network. The thread of node 2 does so over the
+/// network. No change is lost.
 fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
     const CHANGES: i64 = 20_000;
     let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
@@ -987,8 +987,8 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
     (printed, answer)
 }
 
-/// Returns the greeting of node 2 of two. The first process says its own version, with the fingerprint of its code, if another one is
-/// built otherwise.
+/// Returns the greeting of node 2 of two. The first process names its version, with the fingerprint of its code, if another one has
+/// another.
 fn greeting() -> String {
     let (printed, _) = spoken("mowgli 1 2 TOKEN 9.8.7\n", "10");
     let (_, version) = printed.split_once("and node 1 with version ").expect("it is another version");
@@ -1015,7 +1015,7 @@ fn another_version_is_an_error_on_both_sides() {
     }
 }
 
-/// A process that has another token is told so at once. The first one goes on, because a stranger must not end it, and says so in the end.
+/// A process that has another token ends at once. The first one goes on, because a stranger must not end it, and reports that in the end.
 fn another_token_is_named_on_both_sides() {
     let (printed, answer) = spoken(&greeting().replace("TOKEN", "guessed"), "1");
     assert!(printed.contains("node 2 did not come within 1 s; "), "{printed}");

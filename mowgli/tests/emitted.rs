@@ -150,8 +150,8 @@ fn two_calls() -> Bound {
     Bound { threads: 2, nodes: 2, calls: 2, total: Some(4), ..Bound::default() }
 }
 
-/// Clients of operations only. Each has other outcomes if one of them is not what it has to be: a fence does nothing, an access is a plain one
-/// that the compiler merges with another, or an operation takes the queue of another node.
+/// Clients of operations only. Each has other outcomes if a fence does nothing, an atomic operation is not atomic, or an operation takes the
+/// queue of another node.
 fn of_operations() -> Vec<(World, Client)> {
     let [x, y, p, q, z] = ["x", "y", "p", "q", "z"].map(Loc::new);
     let [d, e] = ["d", "e"].map(|name| Val::Wid(Wid(Name::literal(name))));

@@ -345,7 +345,7 @@ impl Strangers {
 /// Takes the greeting out of a connection. Returns nothing if it does not come from a process of a company.
 ///
 /// # Errors
-/// If it comes from one with another token, which is told so.
+/// If it comes from one with another token. That one receives the error, too.
 fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Result<Option<Guest>, Fault> {
     let Some((rank, size, token, version)) = std::str::from_utf8(said).ok().and_then(greeting) else { return Ok(None) };
     let mut answerable = || {

@@ -203,8 +203,8 @@ impl Company {
         (size != own || !(2..=own).contains(&node)).then(|| Fault::Wrong(fault()))
     }
 
-    /// Returns a fault if a missing process will not connect: it has ended, the time is up, or another fault is known. The last process with
-    /// another token was refused.
+    /// Returns a fault if a missing process will not connect: it has ended, the time is up, or another fault is known.
+    /// `refused` is that of the last process with another token.
     fn fell(&self, end: Instant, refused: Option<&Fault>) -> Option<Fault> {
         let has_come = |rank: usize| self.links.iter().any(|link| link.rank == rank);
         let missing: Vec<usize> = (1..self.size()).filter(|&rank| !has_come(rank)).collect();

@@ -164,8 +164,7 @@ impl World {
 
     /// Returns a checksum of words, never [`BOT`]: SipHash-1-3 of their bytes, the lowest first. `mowgli_port.h` has the same one.
     ///
-    /// Whoever does not know the key finds words with a given checksum, or two lists with one checksum, only by chance: about once
-    /// in 2^64 attempts.
+    /// Without the key, nobody finds words with a given checksum, or two lists with one, but by chance. That takes about 2^64 attempts.
     pub fn checksum(&self, words: &[i64]) -> i64 {
         let [k, l] = self.key;
         // The words "somepseudorandomlygeneratedbytes", as the authors of SipHash have them.

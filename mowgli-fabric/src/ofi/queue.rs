@@ -4,6 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::orders::OpKind;
+#[cfg(all(test, libfabric))]
+use super::provider::Provider;
+#[cfg(all(test, libfabric))]
+use super::raw::{Between, Peer};
 use super::raw::{End, Error, Going, NodeMemory};
 use crate::emitted::mowgli_port::Id;
 use crate::port::Fault;
@@ -241,8 +245,6 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::ofi::provider::Provider;
-    use crate::ofi::raw::{Between, Peer};
 
     const PROVIDERS: [Provider; 3] = [Provider::Tcp, Provider::Unordered, Provider::Shm];
 
@@ -315,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Who knows the address of a node and not the key of its memory reaches no word, and harms nobody who knows it.
+    /// A stranger knows the address of a node and not the key of its memory. It reaches no word, and harms no member.
     #[test]
     fn strangers_reach_no_word() {
         for provider in PROVIDERS {

@@ -1,4 +1,4 @@
-//! A message whose words look like another message, over any fabric. The writer knows all but the key of checksums.
+//! A message with the words of another message, over any fabric. The writer knows all but the key of checksums.
 
 use mowgli_fabric::{Barrier, Fault, Group, MessageRing, Thread};
 
@@ -18,8 +18,7 @@ impl Forged {
         Self { group, ring, barrier }
     }
 
-    /// The first message fills the ring. The second one is shorter, and behind it lies what the reader would take for a third one that ends
-    /// at word 23.
+    /// The first message fills the ring. The second one is shorter. Behind it are words of the first, which have the form of a third one.
     pub fn exchange(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
         let world = World::new(0, &[]);
         let words = [8, i64::from_le_bytes(*b"nobody's")];

@@ -125,8 +125,8 @@ MW_FN mw_nodes mw_nodes_of(const struct mw *all, struct mw_list threads)
 	for (int i = 0; i < threads.n; i++) set |= mw_only(all->node_of[threads.at[i]]);
 	return set;
 }
-/* A checksum of words, never MW_BOT: SipHash-1-3 of their bytes, the lowest first. Whoever does not know the key finds words with a given
- * checksum, or two lists with one checksum, only by chance: about once in 2^64 attempts. */
+/* A checksum of words, never MW_BOT: SipHash-1-3 of their bytes, the lowest first. Without the key, nobody finds words with a given checksum,
+ * or two lists with one, but by chance. That takes about 2^64 attempts. */
 MW_FN uint64_t mw_turned(uint64_t v, int by) { return v << by | v >> (64 - by); }
 MW_FN void mw_mix(uint64_t v[4])
 {
