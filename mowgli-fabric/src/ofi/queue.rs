@@ -4,10 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::orders::OpKind;
-#[cfg(all(test, libfabric))]
-use super::provider::Provider;
-#[cfg(all(test, libfabric))]
-use super::raw::{Between, Peer};
 use super::raw::{End, Error, Going, NodeMemory};
 use crate::emitted::mowgli_port::Id;
 use crate::port::Fault;
@@ -239,12 +235,14 @@ fn failed(nodes: &[usize], why: Error) -> Fault {
     Fault::Gone(format!("an operation at {place} failed: {}", why.text()))
 }
 
-#[cfg(all(test, libfabric))]
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
     use std::time::Instant;
 
     use super::*;
+    use crate::ofi::provider::Provider;
+    use crate::ofi::raw::{Between, Peer};
 
     const PROVIDERS: [Provider; 3] = [Provider::Tcp, Provider::Unordered, Provider::Shm];
 
@@ -303,6 +301,7 @@ mod tests {
 
     /// A put without a completion fails while nothing else is under way. Over `shm` the provider reports no failure of a put.
     #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn failures_of_puts_are_read_while_a_queue_is_idle() {
         for provider in [Provider::Tcp, Provider::Unordered] {
             let owner = node(provider);
@@ -319,6 +318,7 @@ mod tests {
 
     /// A stranger knows the address of a node and not the key of its memory. It reaches no word, and harms no member.
     #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn strangers_reach_no_word() {
         for provider in PROVIDERS {
             let owner = node(provider);
