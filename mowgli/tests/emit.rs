@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mowgli::emit::{RUST_PORT, in_rust};
+use mowgli::emit::{C_PORT, RUST_PORT, in_rust};
 use mowgli_libraries::catalogue::catalogue;
 
 use crate::ran::{file, mowgli};
@@ -123,4 +123,14 @@ fn a_program_of_emitted_rust_runs() {
     assert_eq!(compiled(Path::new(&main), &[]), "");
     let ran = Command::new(folder.path().join("program")).output().expect("it runs");
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "[3000, 3000, 3000]\n");
+}
+
+/// A plain access would be the same instruction here, so no outcome would show it. The compiler may merge plain accesses.
+#[test]
+fn accesses_of_the_port_in_c_are_atomic() {
+    let (_, port) = C_PORT;
+    let accesses: Vec<&str> = port.lines().filter(|line| line.contains("mw_at(")).collect();
+    let is_address = |line: &str| line.contains("*mw_at(const struct mw") || line.contains(".addr = (uintptr_t)mw_at(");
+    let plain: Vec<&&str> = accesses.iter().filter(|line| !line.contains("__atomic_") && !is_address(line)).collect();
+    assert!(accesses.len() > 6 && plain.is_empty(), "{plain:?}");
 }
