@@ -40,13 +40,14 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 19] = [
+const TOGETHER: [(&str, usize, Role); 20] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
     ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("atomics_of_the_cpu_and_of_the_network_exclude_each_other", 2, atomics_of_the_cpu_exclude_each_other),
+    ("a_remote_fence_waits_for_gets", 2, a_remote_fence_waits_for_gets),
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
@@ -433,6 +434,22 @@ fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) 
     // Each number that was put into the word was returned once, or is there at the end.
     let all = (1..=CHANGES).map(|time| 4 * time + 1).sum::<i64>();
     assert!(company.rank() != 0 || results.iter().sum::<i64>() == all, "{results:?}, {all}");
+    Ok(())
+}
+
+/// The model lets the CPU continue behind a remote fence, and the fabric does not.
+fn a_remote_fence_waits_for_gets(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let (own, far, barrier) = (group.word("own", 1, 0), group.word("far", 2, 7), group.barrier("b", &[0, 1]));
+    group.run_among(company, provider, |thread| {
+        for _ in 0..if thread.id().index() == 0 { TIMES } else { 0 } {
+            own.write(thread, 0)?;
+            far.get(thread, own)?;
+            thread.operation(Method::Rfence { n: Node(2) })?;
+            assert_eq!(own.read(thread)?, 7);
+        }
+        barrier.wait(thread)
+    })?;
     Ok(())
 }
 
