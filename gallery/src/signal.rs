@@ -31,8 +31,8 @@ fn call_shapes() -> &'static Shapes {
 
 fn bodies() -> Bodies {
     bodies! { Method:
-        Raise { x } => { for n in (targets(x)) { Rdma::put(on(x, "raised", n), own(x, "one"), Val::NoWid) } }
-        Check { x } => { Rdma::read(on(x, "raised", here())) }
+        Raise { x } by writer(x) => { for n in (targets(x)) { Rdma::put(on(x, "raised", n), own(x, "one"), Val::NoWid) } }
+        Check { x } by readers(x) => { Rdma::read(on(x, "raised", here())) }
     }
 }
 

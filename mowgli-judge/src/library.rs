@@ -75,7 +75,7 @@ pub trait Library: Send + Sync {
     }
 
     /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
-    /// no execution has the event. By default the meaning of [`Self::shape_terms`]. If that is given, it alone is asked.
+    /// no execution has the event. By default the meaning of [`Self::shape_terms`]. If that is given, it alone counts.
     ///
     /// # Panics
     /// If the call has a fault: see [`Self::fault`].

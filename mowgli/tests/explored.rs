@@ -861,8 +861,8 @@ fn records_are_read_word_by_word() {
     }
 }
 
-/// Structures that others know are seen where they are passed, listed and assigned: in the heap, in a frame and in a variable of a thread,
-/// with and without optimisation.
+/// Structures that others know are seen where they are passed, listed and assigned. They are in the heap, in a frame and in a variable of
+/// a thread, with and without optimisation.
 fn structures_are_seen_where_no_hook_is() {
     let outcomes = |values: &[(i64, Option<i64>)]| -> BTreeSet<Vec<i64>> {
         values.iter().map(|(seen, b)| std::iter::once(*seen).chain(*b).collect()).collect()

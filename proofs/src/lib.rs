@@ -1,8 +1,8 @@
 //! The theorems of the papers as bounded checks: one test file for each, in `tests/`.
 //!
 //! A file checks the published implementation, compares the concretisation found with the one in the paper's proof, and
-//! checks that each broken variant is refuted. The snapshots beside it are for reading: the g found, one accepted execution with
-//! f, g and so', and for each broken variant the smallest client and the cycle.
+//! checks that each broken variant is refuted. The snapshots beside it are for reading: the g found, and one accepted execution with
+//! f, g and so'. Each broken variant has the smallest client and the cycle.
 //!
 //! ```
 //! use mowgli_proofs::{bound, checked};

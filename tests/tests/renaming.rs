@@ -274,11 +274,9 @@ fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
         let entry = named(&all, library).unwrap();
         for mistake in mistakes {
             let variant = entry.variant(mistake).unwrap();
-            let is_default = |bound: &Bound| entry.variants[0].bounds.contains(bound);
-            assert!(variant.bounds.iter().all(is_default), "{library} {mistake}");
             let verdict = |bound: &Bound| check(entry, variant, bound, &CheckOptions::default()).unwrap().verdict();
             // One value is known to be too little.
-            let mut bounds = variant.bounds.iter().filter(|b| b.values.len() > 1).rev();
+            let mut bounds = entry.variants[0].bounds.iter().filter(|b| b.values.len() > 1).rev();
             assert!(bounds.any(|bound| verdict(bound) == "unsound"), "{library} {mistake}");
         }
         for bound in entry.variants[0].bounds.iter().filter(|b| b.total.is_some()) {

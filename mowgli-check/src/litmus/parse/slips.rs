@@ -89,7 +89,7 @@ pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
 const SEMICOLONS: [&str; 2] =
     ["a declaration is written as x@1 = 0; with a semicolon", "each row of the table ends with a semicolon"];
 
-/// Returns the place of a missing semicolon: the end of the last line with text, if the parser fails at the beginning of a later one.
+/// Returns the place of a missing semicolon: the end of the last line with text. The parser fails at the beginning of a later one.
 fn missing_semicolon(text: &str, at: usize, help: Option<&str>) -> Option<usize> {
     let before = text[..at].trim_end();
     let is_later_line = text[before.len()..at].contains('\n') && !before.ends_with([';', '{', '}']);

@@ -227,8 +227,8 @@ MW_FN bool mw_poll(struct mw_thread *me, int64_t n)
 	me->by_id[n][wc.wr_id]--;
 	return true;
 }
-/* The time of a clock that never goes back, in nanoseconds. */
-MW_FN int64_t mw_now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * INT64_C(1000000000) + t.tv_nsec; }
+/* The time, in nanoseconds. C11 alone has no clock that never goes back. */
+MW_FN int64_t mw_now(void) { struct timespec t; timespec_get(&t, TIME_UTC); return t.tv_sec * INT64_C(1000000000) + t.tv_nsec; }
 /* A thread begins another iteration of a loop that waits. It takes completions, because some providers go on only then, and lets others run. */
 MW_FN void mw_again(struct mw_thread *me)
 {
