@@ -104,8 +104,11 @@ const OPEN_MPI: Measured = (&["Open MPI (peers.c)"], |provider| {
 const OPEN_MPI_OVER_LIBFABRIC: Measured =
     (&["Open MPI over libfabric (peers.c)"], |provider| open_mpi(provider, &OVER_LIBFABRIC));
 
+/// The names of rows, and the figures of all turns.
+type Rows = (&'static [&'static str], Result<Vec<Figures>, String>);
+
 /// Measures each thing several times, in alternation, because some processes run faster than others.
-fn of_all(provider: Provider) -> Vec<(&'static [&'static str], Result<Vec<Figures>, String>)> {
+fn of_all(provider: Provider) -> Vec<Rows> {
     let all: &[Measured] = match provider {
         Provider::Memory => &[OWN, OPEN_MPI],
         Provider::Tcp => &[OWN, RAW, OPEN_MPI, OPEN_MPI_OVER_LIBFABRIC],
