@@ -151,7 +151,7 @@ impl Variant {
 
     /// Returns this variant with one more bound.
     #[must_use]
-    pub(crate) fn and(mut self, bound: Bound) -> Self {
+    pub fn and(mut self, bound: Bound) -> Self {
         self.bounds.push(bound);
         self
     }

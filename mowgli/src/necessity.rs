@@ -167,13 +167,12 @@ pub fn necessity(
         for Edit { name: change, change: of } in changes {
             let edited = Arc::new(Edited::at(variant.implementation.clone(), (site.method, site.number), &of));
             let changed = Variant {
-                name: variant.name,
                 about: "with one operation changed",
                 expected: Expected::Unsound,
                 implementation: edited.clone(),
                 bounds: Vec::new(),
                 thorough: Vec::new(),
-                asked: None,
+                ..variant.clone()
             };
             let mut all = run(&changed)?;
             let outcomes = (outcomes(&all), outcomes_before);

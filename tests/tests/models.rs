@@ -17,7 +17,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::Method as Barrier;
 use mowgli_libraries::catalogue::catalogue;
-use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant, variant};
 use mowgli_libraries::sv::Method as Shared;
 use mowgli_libraries::{bal, x86};
 use mowgli_rdma::RdmaStamp::{aCR, aCW, aWT};
@@ -149,15 +149,7 @@ fn no_test_is_of_a_memory_model_of_ones_own() {
 fn lock() -> Entry {
     let memory = || Libraries::over(own::to).with(own::Memory);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };
-    let variant = |name, expected, spin| Variant {
-        name,
-        about: "which word is swapped",
-        expected,
-        implementation: Arc::new(spin),
-        bounds: vec![bound.clone()],
-        thorough: Vec::new(),
-        asked: None,
-    };
+    let variant = |name, expected, spin| variant(name, "which word is swapped", expected, spin, &[]).and(bound.clone());
     Entry {
         name: "lock",
         memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), crashing: None, switches: None },

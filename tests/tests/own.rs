@@ -24,7 +24,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
-use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Memory, variant};
 use mowgli_libraries::sv::{self, Method as Shared, Sv};
 use mowgli_rdma::RdmaStamp::{aCR, aCW};
 use mowgli_rdma::to;
@@ -109,8 +109,6 @@ impl Subject for Pile {
 
 fn pile(name: &'static str) -> Entry {
     let bound = Bound { threads: 1, nodes: 1, calls: 2, objects: 1, loops: 1, values: vec![1], ..Bound::default() };
-    let (about, expected) = ("Pop", Expected::Unsound);
-    let implementation = Arc::new(forgetful());
     Entry {
         name,
         memory: Memory::rdma_wait(),
@@ -118,15 +116,7 @@ fn pile(name: &'static str) -> Entry {
         below: Libraries::over(to).with(Sv),
         subject: Box::new(Pile),
         probes: Vec::new(),
-        variants: vec![Variant {
-            name: "forgetful",
-            about,
-            expected,
-            implementation,
-            bounds: vec![bound],
-            thorough: Vec::new(),
-            asked: None,
-        }],
+        variants: vec![variant("forgetful", "Pop", Expected::Unsound, forgetful(), &[]).and(bound)],
     }
 }
 
@@ -314,8 +304,6 @@ impl Subject for Signal {
 /// Checks a signal through its whole stack, with these entries of the user.
 fn through(own: Vec<Entry>) -> Result<&'static str, InputError> {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
-    let (about, expected) = ("a latch", Expected::Sound);
-    let implementation = Arc::new(SignalOverLatch);
     let entry = Entry {
         name: "signal",
         memory: Memory::rdma_wait(),
@@ -323,15 +311,7 @@ fn through(own: Vec<Entry>) -> Result<&'static str, InputError> {
         below: latch::entry().specification,
         subject: Box::new(Signal),
         probes: Vec::new(),
-        variants: vec![Variant {
-            name: "published",
-            about,
-            expected,
-            implementation,
-            bounds: vec![bound],
-            thorough: Vec::new(),
-            asked: None,
-        }],
+        variants: vec![variant("published", "a latch", Expected::Sound, SignalOverLatch, &[]).and(bound)],
     };
     let entries: Vec<Entry> = own.into_iter().chain(catalogue()).collect();
     let options =

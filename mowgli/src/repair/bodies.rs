@@ -128,13 +128,12 @@ impl<'a> BodySearch<'a> {
 
     fn changed(&self, changed: &BodyChange<'_>) -> Variant {
         Variant {
-            name: self.variant.name,
             about: "with other bodies",
             expected: Expected::Sound,
             implementation: self.implementation(changed),
             bounds: Vec::new(),
             thorough: Vec::new(),
-            asked: None,
+            ..self.variant.clone()
         }
     }
 
