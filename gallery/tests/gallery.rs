@@ -87,7 +87,7 @@ fn variants_are_as_expected_at_their_first_bound() {
 }
 
 fn catalogue() -> Catalogue {
-    Catalogue::with(entries()).expect("libraries of one's own")
+    Catalogue::with(entries()).expect("the names of the gallery are free")
 }
 
 /// Parses a program that was printed.

@@ -14,6 +14,10 @@ use crate::ofi::{Ofi, Provider};
 use crate::port::{Port, RemoteFabric};
 use crate::{Company, Fault};
 
+#[path = "../tests/common/pair.rs"]
+mod pair;
+use pair::Pair;
+
 /// A way to read a word behind a store of the thread. It may use a word of the thread's own.
 type Fenced = fn(&mut dyn Port, Word, Word) -> Result<i64, Fault>;
 
@@ -34,25 +38,6 @@ const FENCES: [Fenced; 3] = [
         port.read(own)
     },
 ];
-
-/// The times at which the two threads meet.
-#[derive(Default)]
-struct Pair([AtomicU64; 2]);
-
-impl Pair {
-    /// Waits until the other one is at this time, too. Each answers the other twice, so that both have a processor at the end.
-    fn meets(&self, time: u64, me: usize) {
-        for step in 3 * time..3 * time + 3 {
-            self.0[me].store(step, Ordering::SeqCst);
-            for spins in 1_u64.. {
-                if self.0[1 - me].load(Ordering::SeqCst) >= step {
-                    break;
-                }
-                if spins % 1000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
-            }
-        }
-    }
-}
 
 /// Returns in how many rounds both threads find an earlier value.
 fn stale(network: &dyn RemoteFabric, words: [[Word; 3]; 2], rounds: u64, fenced: Fenced) -> u64 {

@@ -5,7 +5,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use libtest_mimic::Trial;
@@ -32,6 +31,8 @@ pub mod load;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/messages.rs"]
 mod messages;
+#[path = "common/pair.rs"]
+mod pair;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
@@ -358,25 +359,6 @@ fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provid
     Ok(())
 }
 
-/// The times at which two threads of one process meet.
-#[derive(Default)]
-struct Pair([AtomicU64; 2]);
-
-impl Pair {
-    /// Waits until the other one is at this time, too. Each answers the other twice, so that both have a processor at the end.
-    fn meets(&self, time: u64, me: usize) {
-        for step in 3 * time..3 * time + 3 {
-            self.0[me].store(step, Ordering::SeqCst);
-            for spins in 1_u64.. {
-                if self.0[1 - me].load(Ordering::SeqCst) >= step {
-                    break;
-                }
-                if spins % 1000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
-            }
-        }
-    }
-}
-
 /// Two threads of node 1 change its words by each atomic operation, of the CPU and of the network. The thread of node 2 does so over the
 /// network. No change is lost.
 fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
@@ -388,7 +370,7 @@ fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) 
     let own = [1, 1, 2].iter().enumerate().map(|(t, &node)| place(&format!("own{t}"), node));
     let own: Vec<Loc> = own.map(|(name, word)| group.object(&name, word)).collect();
     let (barrier, d) = (group.barrier("b", &[0, 1, 2]), Val::Wid(Wid(Name::literal("d"))));
-    let pair = Pair::default();
+    let pair = pair::Pair::default();
     let results = group.run_among(company, provider, |thread| {
         let (me, x) = (thread.id().index() as i64, own[thread.id().index()]);
         let times = if me == 2 { CHANGES / 100 } else { CHANGES };
