@@ -108,7 +108,7 @@ fn printed_clients_of_specifications_are_read_again() {
             Entry { specification, ..all }
         };
         let weak = respecified(|spec| spec.so.clear());
-        let compared = distinguish(&entry, &weak, &bounds(&entry), Deadline::default(), &|_, _| {});
+        let compared = distinguish(&entry, &weak, &bounds(&entry), &Deadline::default(), &|_, _| {});
         let difference = compared.expect("one library").difference.expect("a difference").litmus();
         is_read_again(&catalogue, &difference);
         // What is consistent with a larger hb is not with a smaller one, so it is not monotone.
@@ -118,7 +118,7 @@ fn printed_clients_of_specifications_are_read_again() {
             spec.empty("before", &(all.between(&writes(), &reads()) - hb()));
         });
         for specification in specifications(vec![strict]).into_iter().filter(|s| s.name == entry.name) {
-            let text = specification.check(vec![bound.clone()], Deadline::default(), &|_, _| {}).text();
+            let text = specification.check(vec![bound.clone()], &Deadline::default(), &|_, _| {}).text();
             for part in text.split("in an execution of\n\n").skip(1) {
                 let (program, _) = part.split_once("\nwith the events").expect("events");
                 is_read_again(&catalogue, program);

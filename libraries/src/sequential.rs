@@ -1,4 +1,4 @@
-//! Sequential objects made concurrent: any Rust value with an `apply` function, wrapped in a node lock.
+//! Sequential objects made concurrent: some words and the effect of each call on them, wrapped in a node lock.
 //!
 //! SYNC §5, last remark: what Theorem 4 does for words, the lock does for every object. The specification is
 //! linearisability, stated as for RDMA-SC-RMW: all calls of an object have one order, and each call finds the
@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::edit::Edited;
-use mowgli_core::expr::Opaque;
-use mowgli_core::library::CellValues;
 use mowgli_core::method::Method;
 pub use mowgli_core::shape::Case;
 use mowgli_core::shape::{CasesTerm, WritesTerm};
@@ -33,14 +31,12 @@ pub trait Sequential: Send + Sync {
     /// The words to begin with.
     fn start(&self) -> Vec<Val>;
 
-    /// The words after a call, and its result; `None` if the call cannot happen, for example a sum with bottom.
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)>;
-
-    /// Returns the transitions of [`Self::apply`] as expressions of the words and the arguments, the object first.
-    /// Without it `check` works, but `prove` has no template, because it cannot read the bodies.
-    fn cases(&self, _method: &str, _words: &[Expr], _args: &[Expr]) -> Option<Vec<Case>> {
-        None
-    }
+    /// Returns the effect of a method on the words, given its arguments, the object first. The first case whose condition
+    /// holds counts; a call for which none holds cannot happen. A Rust function of the words is an [`Opaque`] expression,
+    /// with which `check` works and `prove` has no template.
+    ///
+    /// [`Opaque`]: mowgli_core::expr::Opaque
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case>;
 
     /// Returns the calls of an object for generated clients: by default every method with all of these values.
     fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
@@ -81,19 +77,12 @@ impl Sequential for Counter {
         vec![Val::Int(0)]
     }
 
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        Some(match OfCounter::of(call) {
-            OfCounter::Inc { .. } => (vec![words[0].plus(1)?], words[0]),
-            OfCounter::Get { .. } => (words.to_vec(), words[0]),
-        })
-    }
-
-    fn cases(&self, method: &str, words: &[Expr], _: &[Expr]) -> Option<Vec<Case>> {
+    fn cases(&self, method: &str, words: &[Expr], _: &[Expr]) -> Vec<Case> {
         let number = words[0];
-        Some(vec![match method {
+        vec![match method {
             "Inc" => Case::new(number.int().is(number), &[(0, number + 1)], number),
             _ => Case::new(true, &[], number),
-        }])
+        }]
     }
 }
 
@@ -127,27 +116,9 @@ impl Sequential for Queue {
         vec![Val::Bot; self.room]
     }
 
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        let mut words = words.to_vec();
-        Some(match OfQueue::of(call) {
-            OfQueue::Enq { v, .. } => {
-                let free = words.iter().position(|&w| w == Val::Bot);
-                if let Some(place) = free {
-                    words[place] = v;
-                }
-                (words, Val::Bool(free.is_some()))
-            }
-            OfQueue::Deq { .. } => {
-                let oldest = words.remove(0);
-                words.push(Val::Bot);
-                (words, oldest)
-            }
-        })
-    }
-
-    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
         let all = words.iter().enumerate();
-        Some(match method {
+        match method {
             "Enq" => {
                 let cases = all.map(|(place, word)| Case::new(word.is(Val::Bot), &[(place, args[1])], true));
                 cases.chain([Case::new(true, &[], false)]).collect()
@@ -156,7 +127,7 @@ impl Sequential for Queue {
                 let later = words.iter().copied().skip(1).chain([Val::Bot.into()]);
                 vec![Case::new(true, &later.enumerate().collect::<Vec<_>>(), words[0])]
             }
-        })
+        }
     }
 }
 
@@ -195,25 +166,7 @@ impl Sequential for Map {
         vec![Val::Bot; self.keys]
     }
 
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        let slot = |key: Val| usize::try_from(key.int()?).ok().filter(|&k| k < words.len());
-        let set = |key: Val, may: fn(Val) -> bool, v: Val| {
-            let (key, mut words) = (slot(key)?, words.to_vec());
-            let done = may(words[key]);
-            if done {
-                words[key] = v;
-            }
-            Some((words, Val::Bool(done)))
-        };
-        match OfMap::of(call) {
-            OfMap::Insert { key, v, .. } => set(key, |old| old == Val::Bot, v),
-            OfMap::Update { key, v, .. } => set(key, |old| old != Val::Bot, v),
-            OfMap::Delete { key, .. } => set(key, |old| old != Val::Bot, Val::Bot),
-            OfMap::Lookup { key, .. } => Some((words.to_vec(), words[slot(key)?])),
-        }
-    }
-
-    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
         let of_key = |(key, word): (usize, &Expr)| {
             let (is_key, is_free) = (args[1].is(key as i64), word.is(Val::Bot));
             let set =
@@ -225,7 +178,7 @@ impl Sequential for Map {
                 _ => vec![Case::new(is_key, &[], *word)],
             }
         };
-        Some(words.iter().enumerate().flat_map(of_key).collect())
+        words.iter().enumerate().flat_map(of_key).collect()
     }
 
     fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
@@ -250,38 +203,20 @@ pub struct Linearised {
     shapes: Shapes,
 }
 
-/// The one cell of an object: its whole state.
-fn state(x: Loc) -> Cell {
-    Cell { loc: x, node: Node(1) }
-}
-
 impl Linearised {
-    /// The library of this object. A call updates its state: by its cases, if the object has some.
+    /// The library of this object. A call updates its state, by its cases.
     #[must_use]
     pub fn new(object: Arc<dyn Sequential>) -> Self {
         let of = |shapes: Shapes, method: &'static Method| {
             let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
             shapes.with(object.methods(), method.name, &names, |args| {
                 let (x, words) = (args[0], object.start().len());
-                match object.cases(method.name, &vec![Val::Unit.into(); words], args) {
-                    None => shape! { aMF: updates x => step() },
-                    Some(_) => {
-                        let cases = |words: &[Expr]| object.cases(method.name, words, args).unwrap_or_default();
-                        shape! { aMF: updates x => WritesTerm::Words(CasesTerm::new(words, cases)) }
-                    }
-                }
+                let cases = |words: &[Expr]| object.cases(method.name, words, args);
+                shape! { aMF: updates x => WritesTerm::Words(CasesTerm::new(words, cases)) }
             })
         };
         let shapes = object.methods().iter().fold(Shapes::default(), of);
         Self { object, shapes }
-    }
-
-    /// Returns the state after a call, and its result. `None` if `state` is not a state of this object.
-    fn apply(&self, state: Val, call: &Call) -> Option<(Val, Val)> {
-        let Val::Tuple(words) = state else { return None };
-        let words = Some(words.parts()).filter(|w| w.len() == self.object.start().len())?;
-        let (after, result) = self.object.apply(words, call)?;
-        Some((Val::tuple(&after), result))
     }
 }
 
@@ -298,12 +233,6 @@ impl Library for Linearised {
         Initial::Value(Val::tuple(&self.object.start()))
     }
 
-    /// The state after the call, if its result is that of the event.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        let (after, result) = self.apply(read, &event.call)?;
-        (result == event.ret).then_some(after)
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(&self.shapes)
     }
@@ -315,14 +244,6 @@ impl Library for Linearised {
 }
 
 impl Hints for Linearised {
-    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
-        let states = cells(state(call.loc(0)));
-        let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
-        results.sort();
-        results.dedup();
-        results
-    }
-
     fn equivariance(&self) -> Equivariance {
         Equivariance::Names
     }
@@ -379,21 +300,6 @@ fn lock_of(x: impl Into<Expr>) -> Expr {
     x.into().part("lock", [])
 }
 
-/// The outcomes of a method, as a function of the words before the call and its arguments: a tuple of one outcome, or
-/// an empty one if `apply` gives none. An outcome is the result with the tuple of the words that change, each with its
-/// number. For a counter that is 4, `Inc((4), x)` is `((4, ((0, 5))))`.
-fn outcomes(object: &Arc<dyn Sequential>, method: &'static str) -> Opaque {
-    let object = Arc::clone(object);
-    Opaque::new(move |args| {
-        let Some((Val::Tuple(before), args)) = args.split_first() else { return Val::tuple(&[]) };
-        let call = Call::new(Name::literal(object.name()), method, args);
-        let Some((after, result)) = object.apply(before.parts(), &call) else { return Val::tuple(&[]) };
-        let words = (0..).map(Val::Int).zip(before.parts().iter().zip(after));
-        let changed = words.filter(|(_, (old, new))| *old != new).map(|(k, (_, new))| Val::tuple(&[k, new]));
-        Val::tuple(&[Val::tuple(&[result, Val::tuple(&changed.collect::<Vec<_>>())])])
-    })
-}
-
 /// The body of a method with these arguments. The first one is the object.
 fn body_of(object: &Arc<dyn Sequential>, method: &'static str, args: &[Expr]) -> Body {
     let x = args[0];
@@ -405,10 +311,7 @@ fn body_of(object: &Arc<dyn Sequential>, method: &'static str, args: &[Expr]) ->
         let before = for k in (words) { Wait::read(got(x, k, me())) };
         {
             let before_each: Vec<Expr> = (0..object.start().len() as i64).map(|k| before.item(k)).collect();
-            match object.cases(method, &before_each, args) {
-                Some(cases) => by_cases(x, &before_each, &cases),
-                None => by_function(x, Expr::opaque(method, outcomes(object, method), [&[before], args].concat())),
-            }
+            by_cases(x, &before_each, &object.cases(method, &before_each, args))
         }
     }
 }
@@ -439,17 +342,6 @@ fn by_cases(x: Expr, before: &[Expr], cases: &[Case]) -> Body {
         first(Body::never(), &put);
         Nlock::rel(NLOCK, lock_of(x));
         first(Body::never(), &|case| case.result.into())
-    }
-}
-
-/// The same with a function of the words and the arguments in place of cases.
-fn by_function(x: Expr, outcomes: Expr) -> Body {
-    body! {
-        // Without an outcome the loop never ends.
-        let done = loop { for outcome in (outcomes) { break outcome } };
-        for changed in (done.item(1)) { changes(x, changed.item(0), changed.item(1)) }
-        Nlock::rel(NLOCK, lock_of(x));
-        done.item(0)
     }
 }
 

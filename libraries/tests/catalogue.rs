@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use itertools::{Itertools, iproduct};
+use mowgli_core::algebra::Spec;
 use mowgli_core::denote::Unfolder;
-use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::{Expr, Scope};
+use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::{Implementation, Implementations};
-use mowgli_core::library::Libraries;
-use mowgli_core::method::{self, ArgumentKind};
+use mowgli_core::library::{Hints, Libraries, Library};
+use mowgli_core::method::{self, ArgumentKind, named_by};
 use mowgli_core::program::Prog;
+use mowgli_core::shape::Shapes;
 use mowgli_core::soundness::client::{Bound, clients, worlds};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::kvstore::{KVSTORE, KvstoreOverLoco, Method};
-use mowgli_libraries::sequential::objects;
+use mowgli_libraries::sc_rmw::{Method as Word, ScRmw};
+use mowgli_libraries::sequential::{Linearised, objects};
 use mowgli_libraries::sv::{SV, Sv};
 use mowgli_libraries::x86;
 
@@ -63,31 +65,95 @@ fn what_was_changed_in_a_specification_stays_so_where_threads_crash() {
     assert!(crashing.spec(SV).expect("it is there").so.is_empty());
 }
 
-/// Checks that the cases of an object agree with its `apply`, for all small states and arguments.
+/// Returns the words of an object after a call with these arguments, and the result of the call, as a program would.
+fn applied(method: &str, words: &[Val], args: &[Val]) -> Option<(Vec<Val>, Val)> {
+    let mut after = words.to_vec();
+    let result = match method {
+        "Inc" => std::mem::replace(&mut after[0], words[0].plus(1)?),
+        "Get" => words[0],
+        "Enq" => {
+            let free = after.iter_mut().find(|w| **w == Val::Bot);
+            Val::Bool(free.map(|word| *word = args[0]).is_some())
+        }
+        "Deq" => {
+            after.push(Val::Bot);
+            after.remove(0)
+        }
+        _ => {
+            let word = after.get_mut(usize::try_from(args[0].int()?).ok()?)?;
+            let may = (*word == Val::Bot) == (method == "Insert");
+            match method {
+                "Lookup" => *word,
+                "Delete" => Val::Bool(std::mem::replace(word, Val::Bot) != Val::Bot),
+                _ if may => {
+                    *word = args[1];
+                    Val::Bool(true)
+                }
+                _ => Val::Bool(false),
+            }
+        }
+    };
+    Some((after, result))
+}
+
+/// Compares the cases of each object with a program, for all small states, arguments and results.
 #[test]
-fn cases_are_what_apply_does() {
+fn cases_are_what_a_program_does() {
     let values = [Val::Bot, Val::Int(0), Val::Int(1), Val::Int(5), Val::Unit];
-    let all = |count: usize| std::iter::repeat_n(values, count).multi_cartesian_product();
-    let nowhere = World::new(1, &[Node(1)]);
+    let results = [Val::Bool(false), Val::Bool(true)].into_iter().chain(values).collect_vec();
+    let all = |count: usize| match count {
+        0 => vec![Vec::new()],
+        _ => std::iter::repeat_n(values, count).multi_cartesian_product().collect(),
+    };
     for object in objects() {
-        for (method, words) in iproduct!(object.methods(), all(object.start().len())) {
-            let of_arguments =
-                if method.takes.len() == 1 { vec![Vec::new()] } else { all(method.takes.len() - 1).collect() };
-            for rest in of_arguments {
+        let library: &dyn Hints = &Linearised::new(Arc::clone(&object));
+        let methods = iproduct!(object.methods(), all(object.start().len()), &results);
+        for (method, words, &ret) in methods {
+            for rest in all(method.takes.len() - 1) {
                 let args = [&[Val::Loc(Loc::new("x"))], &rest[..]].concat();
-                let expected = object.apply(&words, &Call::new(Name::literal(object.name()), method.name, &args));
-                let terms = |values: &[Val]| values.iter().map(|v| Expr::from(*v)).collect::<Vec<_>>();
-                let cases = object.cases(method.name, &terms(&words), &terms(&args)).unwrap();
-                let scope = Scope::new(&nowhere, Tid(1), &args);
-                let found = cases.iter().find(|case| scope.decide(case.when)).map(|case| {
-                    let mut after = words.clone();
-                    case.words.iter().for_each(|(k, v)| after[*k] = v.eval(&scope));
-                    (after, case.result.eval(&scope))
-                });
-                assert_eq!(found, expected, "{} {} {words:?} {args:?}", object.name(), method.name);
+                let event = Event { thread: Tid(1), call: Call::new(library.name(), method.name, &args), ret };
+                let expected = applied(method.name, &words, &rest).filter(|(_, result)| *result == ret);
+                let found = library.step(&event, Val::tuple(&words));
+                assert_eq!(found, expected.map(|(after, _)| Val::tuple(&after)), "{event} {words:?}");
             }
         }
     }
+}
+
+/// Shared words with a second text for each shape and each sum.
+struct SaidTwice;
+
+impl Library for SaidTwice {
+    named_by!(Word);
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        ScRmw.shape_terms()
+    }
+
+    fn shapes_by_function(&self, _: &World, _: &Event) -> Vec<Shape> {
+        Vec::new()
+    }
+
+    fn step_by_function(&self, _: &Event, _: Val) -> Option<Val> {
+        Some(Val::Int(12345))
+    }
+
+    fn spec(&self) -> Spec {
+        ScRmw.spec()
+    }
+}
+
+impl Hints for SaidTwice {}
+
+/// The search and the prover read one text, so a function beside it changes neither.
+#[test]
+fn a_term_alone_counts_where_a_function_says_otherwise() {
+    let [both, plain]: [&dyn Hints; 2] = [&SaidTwice, &ScRmw];
+    let (x, world) = (Loc::new("x"), World::new(1, &[Node(1)]));
+    let event = Event { thread: Tid(1), call: Word::FAA { x, v: 2.into() }.into(), ret: 1.into() };
+    assert_eq!(both.shapes(&world, &event), plain.shapes(&world, &event));
+    assert_eq!(both.step(&event, 1.into()), Some(3.into()));
+    assert_eq!(both.step(&event, Val::Bot), Some(Val::Top), "a sum of what is no number is undefined");
 }
 
 /// A mutant may add 1 to the owner in an entry of the index. The implementation then makes a call with a fault.

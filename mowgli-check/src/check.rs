@@ -73,6 +73,7 @@ pub enum CheckQuestion {
 }
 
 /// Options that are not part of the bound.
+#[derive(Clone)]
 pub struct CheckOptions<'a> {
     /// The time at which to stop.
     pub deadline: Deadline,
@@ -114,7 +115,7 @@ impl CheckOptions<'_> {
     /// Returns the same options with a deadline at most this number of steps from now.
     #[must_use]
     pub fn within(&self, steps: u64) -> Self {
-        Self { deadline: self.deadline.within(steps), ..*self }
+        Self { deadline: self.deadline.within(steps), ..self.clone() }
     }
 }
 

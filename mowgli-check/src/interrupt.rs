@@ -2,6 +2,7 @@
 //! undecided questions are reported.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,44 +23,44 @@ pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// The steps that all searches of this process have taken.
-static STEPS: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the number of steps of this process. A step is a time at which a search asks whether to stop.
-pub fn steps() -> u64 {
-    STEPS.load(Ordering::Relaxed)
-}
-
 /// The steps that a search takes in about a second.
 pub const SECOND: u64 = 100_000;
 
-/// The limit by which work is to stop, if there is one; Ctrl-C comes before any. Steps are counted, so a busy machine changes no
-/// verdict; a time cancels the work.
-#[derive(Clone, Copy, Default, Debug)]
+/// The limit by which work is to stop, if there is one; Ctrl-C comes before any. A step is a time at which a search asks whether
+/// to stop. Steps are counted, so a busy machine changes no verdict; a time cancels the work. Searches whose deadlines come
+/// from one call of [`Deadline::after`] share its count.
+#[derive(Clone, Default, Debug)]
 pub struct Deadline {
     time: Option<Instant>,
-    steps: Option<u64>,
+    end: Option<u64>,
+    taken: Arc<AtomicU64>,
 }
 
 impl Deadline {
     /// Returns the deadline this number of seconds from now; `None` means never.
     #[must_use]
     pub fn after(seconds: Option<u64>) -> Self {
-        Self { time: seconds.map(|s| Instant::now() + Duration::from_secs(s)), steps: None }
+        Self { time: seconds.map(|s| Instant::now() + Duration::from_secs(s)), ..Self::default() }
     }
 
     /// Returns this deadline, or the one this number of steps from now if that is earlier.
     #[must_use]
-    pub fn within(self, more: u64) -> Self {
-        let own = steps().saturating_add(more);
-        Self { steps: Some(self.steps.map_or(own, |known| known.min(own))), ..self }
+    pub fn within(&self, more: u64) -> Self {
+        let own = self.steps().saturating_add(more);
+        Self { end: Some(self.end.map_or(own, |known| known.min(own))), ..self.clone() }
+    }
+
+    /// Returns the number of steps so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// Counts a step, and returns whether work is to stop.
     #[must_use]
-    pub fn expired(self) -> bool {
-        let step = STEPS.fetch_add(1, Ordering::Relaxed);
-        requested() || self.steps.is_some_and(|end| step >= end) || self.time.is_some_and(|d| Instant::now() >= d)
+    pub fn expired(&self) -> bool {
+        let step = self.taken.fetch_add(1, Ordering::Relaxed);
+        requested() || self.end.is_some_and(|end| step >= end) || self.time.is_some_and(|d| Instant::now() >= d)
     }
 }
 
@@ -129,5 +130,21 @@ impl<E: Into<InputError>> From<E> for Failure {
 impl From<Undecided> for Failure {
     fn from(undecided: Undecided) -> Self {
         Self::Undecided(undecided)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_side_by_side_have_budgets_of_their_own() {
+        let [one, other] = [(); 2].map(|()| Deadline::default().within(3));
+        assert_eq!([(); 4].map(|()| one.expired()), [false, false, false, true]);
+        assert!(!other.expired(), "another search has taken no step");
+        let part = other.within(10);
+        assert_eq!([(); 3].map(|()| part.expired()), [false, false, true], "a part has no more than the whole");
+        assert_eq!(other.steps(), 4);
+        assert!(other.expired(), "steps of a part are steps of the whole");
     }
 }

@@ -91,10 +91,11 @@ pub trait Library: Send + Sync {
     }
 
     /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
-    /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. The
-    /// search calls it with every value. By default [`Self::shape_terms`] says it.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        self.shape_terms()?.step(event, read)
+    /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. If a term
+    /// says what is written, such as a sum, the term alone counts. By default `None`.
+    fn step_by_function(&self, event: &Event, read: Val) -> Option<Val> {
+        let _ = (event, read);
+        None
     }
 
     /// Returns the initial values of its cells. By default those of the objects.
@@ -263,6 +264,17 @@ impl dyn Hints + '_ {
             None => self.shapes_by_function(world, event),
             Some(terms) if world.crashes.is_empty() => terms.of(world, event),
             Some(terms) => self.cut_off(world, event, terms.of(world, event)),
+        }
+    }
+
+    /// Returns the value that the update of an event writes if it reads `read`: as the shape says, or else
+    /// [`Library::step_by_function`]. Returns `None` if an event with this result cannot read that. The search calls it with
+    /// every value.
+    #[must_use]
+    pub fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        match self.shape_terms().and_then(|terms| terms.step(event)) {
+            Some(step) => step(read),
+            None => self.step_by_function(event, read),
         }
     }
 
@@ -535,7 +547,7 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.cut_off(world, event, whole)
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+    fn step_by_function(&self, event: &Event, read: Val) -> Option<Val> {
         self.of.step(event, read)
     }
 

@@ -672,17 +672,21 @@ impl Shapes {
         self.all.iter().find(|(name, _)| *name == method).map(|(_, term)| term).or(self.rest.as_ref())
     }
 
-    /// Returns the value that the update of an event writes if it reads `read`. Returns `None` if no event with this
-    /// result reads that, or if the terms do not give the written value.
+    /// Returns the function from the value that the update of an event reads to the value that it writes, if the terms give
+    /// it. The function has no value where no event with this result reads that. A sum of what is no number is undefined
+    /// ([`Val::Top`]).
     #[must_use]
-    pub fn step(&self, event: &Event, read: Val) -> Option<Val> {
+    pub fn step<'s>(&'s self, event: &'s Event) -> Option<impl Fn(Val) -> Option<Val> + 's> {
         let writes = self.get(event.call.method.text())?.computed()?;
         let around = Surrounding { world: &NOWHERE, event, bound: None };
-        match writes {
-            WritesTerm::Sum(_, k) => read.plus(k.eval(&around).int()?),
+        Some(move |read: Val| match writes {
             WritesTerm::Words(function) => function.apply(read, &around),
+            WritesTerm::Sum(_, k) => {
+                let sum = k.eval(&around).int().and_then(|k| read.plus(k));
+                Some(sum.unwrap_or(Val::Top))
+            }
             WritesTerm::Is(_) | WritesTerm::Copy(_) | WritesTerm::Step(_) => None,
-        }
+        })
     }
 
     /// Returns the results that the shape of a call names, given its event with the result [`Val::Top`]. Each is a value of

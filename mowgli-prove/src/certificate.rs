@@ -45,7 +45,7 @@ pub enum Certificate {
 pub struct Certified {
     /// The questions.
     pub leaves: usize,
-    /// Those with a proof.
+    /// Those with a proof of the question that nothing rejected.
     pub proved: usize,
     /// Those whose proof ethos has accepted.
     pub checked: usize,
@@ -54,6 +54,27 @@ pub struct Certified {
     /// The obligations all of whose questions have a certificate: a proof, which ethos has accepted if it is there. The name of a
     /// question begins with that of its obligation, up to the last hyphen.
     pub obligations: usize,
+}
+
+impl Certified {
+    /// Counts the results of named questions. If proofs are checked, only a checked one is a certificate.
+    fn of(results: &[(&str, Certificate)], are_checked: bool) -> Self {
+        use Certificate::{Checked, Proved, Rejected};
+        let good = if are_checked { Checked } else { Proved };
+        let mut obligations: BTreeMap<&str, bool> = BTreeMap::new();
+        for (name, certificate) in results {
+            let obligation = name.rsplit_once('-').map_or(*name, |(of, _)| of);
+            *obligations.entry(obligation).or_insert(true) &= *certificate == good;
+        }
+        let count = |is: &[Certificate]| results.iter().filter(|(_, certificate)| is.contains(certificate)).count();
+        Self {
+            leaves: results.len(),
+            proved: count(&[Proved, Checked]),
+            checked: count(&[Checked]),
+            rejected: count(&[Rejected]),
+            obligations: obligations.into_values().filter(|is_certified| *is_certified).count(),
+        }
+    }
 }
 
 impl fmt::Display for Certified {
@@ -137,21 +158,8 @@ impl Certifier {
             Ok(if is_correct { Checked } else { Rejected })
         };
         let all = leaves.par_iter().map(of_leaf).collect::<std::io::Result<Vec<Certificate>>>()?;
-        let good = if self.rules.is_some() { Checked } else { Proved };
-        let obligation = |name: &str| name.rsplit_once('-').map_or(name, |(of, _)| of).to_owned();
-        let mut obligations: BTreeMap<String, bool> = BTreeMap::new();
-        for ((name, _), certificate) in leaves.iter().zip(&all) {
-            *obligations.entry(obligation(name)).or_insert(true) &= *certificate == good;
-        }
-        let obligations = obligations.into_values().filter(|is_certified| *is_certified).count();
-        let count = |is: &[Certificate]| all.iter().filter(|certificate| is.contains(certificate)).count();
-        Ok(Certified {
-            leaves: all.len(),
-            proved: count(&[Proved, Checked, Rejected]),
-            checked: count(&[Checked]),
-            rejected: count(&[Rejected]),
-            obligations,
-        })
+        let named: Vec<_> = leaves.iter().map(|(name, _)| name.as_str()).zip(all).collect();
+        Ok(Certified::of(&named, self.rules.is_some()))
     }
 }
 
@@ -288,6 +296,14 @@ mod tests {
          (define @t2 () (not (= @t1 c)))\n(define @t5 () (@list @t1))\n\
          (define @t6 () (forall @t5 (=> (p @t1 @t1) @t2)))\n(assume @p1 @t6)\n(assume @p2 t.1)\n";
     const END: &str = "(step @p33 false :rule contra :premises (@p2 @p1))\n";
+
+    #[test]
+    fn a_rejected_proof_is_no_proof() {
+        use Certificate::{Checked, Missing, Rejected};
+        let results = [("a-1", Checked), ("a-2", Rejected), ("b-1", Missing), ("c-1", Checked)];
+        let found = Certified { leaves: 4, proved: 2, checked: 2, rejected: 1, obligations: 1 };
+        assert_eq!(Certified::of(&results, true), found);
+    }
 
     #[test]
     fn a_proof_of_something_else_is_refused() {

@@ -107,10 +107,6 @@ impl Library for Tso {
         cut_off(world, event, whole)
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        wait::step(self, event, read)
-    }
-
     fn spec(&self) -> Spec {
         polling(&pf())
     }

@@ -216,19 +216,9 @@ impl Library for Wait {
         cut_off(world, event, whole)
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        step(self, event, read)
-    }
-
     fn spec(&self) -> Spec {
         consistency(true)
     }
-}
-
-/// Returns the value that an update writes, which is undefined ([`Val::Top`]) if an addition reads a value without a sum.
-pub(crate) fn step(of: &impl Library, event: &Event, read: Val) -> Option<Val> {
-    let adds = event.call.method.text().trim_end_matches("By").ends_with("FAA");
-    of.shape_terms()?.step(event, read).or_else(|| adds.then_some(Val::Top))
 }
 
 impl Hints for Wait {

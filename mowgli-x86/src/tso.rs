@@ -86,12 +86,6 @@ impl Library for X86Tso {
         })
     }
 
-    /// An addition to a value without a sum writes an undefined value.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        let adds = matches!(Method::of(&event.call), Method::FAA { .. });
-        self.shape_terms()?.step(event, read).or_else(|| adds.then_some(Val::Top))
-    }
-
     fn spec(&self) -> Spec {
         spec! {
             let rf, mo, rb = coherence;

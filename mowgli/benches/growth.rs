@@ -133,7 +133,7 @@ fn check_barrier(bencher: Bencher<'_, '_>, (threads, nodes, calls): (usize, u8, 
 /// A row of CORERMA Table 6, with all outputs of its tests.
 #[divan::bench(args = [0, 3, 8, 23], sample_count = 3)]
 fn row_of_table_6(bencher: Bencher<'_, '_>, row: usize) {
-    bencher.bench(|| make(TABLE_6[row].row(), Deadline::default(), None, &|_, _| {}).tests.len());
+    bencher.bench(|| make(TABLE_6[row].row(), &Deadline::default(), None, &|_, _| {}).tests.len());
 }
 
 /// Counts the programs that the generator enumerates and the tests that it keeps, for some rows of CORERMA Table 6.
@@ -141,7 +141,7 @@ fn generated() -> Table {
     let mut table = Table::new();
     table.set_header(["row of Table 6", "programs", "tests", "outputs"]);
     for published in [0, 3, 8, 23].map(|row| TABLE_6[row]) {
-        let made = make(published.row(), Deadline::default(), None, &|_, _| {});
+        let made = make(published.row(), &Deadline::default(), None, &|_, _| {});
         let title = format!("{} {} {}", published.rule, published.processes, published.size);
         let row = [programs(published.row(), &|| false).so_far().0.len(), made.tests.len(), made.outputs()];
         table.add_row([title].into_iter().chain(row.map(|c| c.to_string())));

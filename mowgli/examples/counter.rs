@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use mowgli_core::event::Call;
+use mowgli_core::expr::Expr;
 use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::sequential::{self, Sequential};
+use mowgli_libraries::sequential::{self, Case, Sequential};
 
 methods! {
     /// Calls of a tally.
@@ -40,13 +40,13 @@ impl Sequential for Tally {
         vec![Val::Int(0)]
     }
 
-    /// Returns the state after a call, and the result of the call.
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+    /// Returns the effect of a call on the word, and the result of the call.
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
         let before = words[0];
-        Some(match Method::of(call) {
-            Method::Add { v, .. } => (vec![before.plus(v.int()?)?], before),
-            Method::Get { .. } => (vec![before], before),
-        })
+        vec![match method {
+            "Add" => Case::new(true, &[(0, before + args[1])], before),
+            _ => Case::new(true, &[], before),
+        }]
     }
 }
 

@@ -57,7 +57,7 @@ pub fn distinguish(
     one: &Entry,
     other: &Entry,
     bounds: &[Bound],
-    deadline: Deadline,
+    deadline: &Deadline,
     progress: &dyn Fn(usize, usize),
 ) -> Result<SpecComparison, InputError> {
     let mut compared = SpecComparison { difference: None, clients: 0, stop: None };
@@ -94,7 +94,7 @@ fn within(
     one: &Entry,
     other: &Entry,
     bound: &Bound,
-    deadline: Deadline,
+    deadline: &Deadline,
     progress: &dyn Fn(usize, usize),
     compared: &mut SpecComparison,
 ) {

@@ -105,7 +105,7 @@ impl Specification {
     pub fn check(
         &self,
         bounds: Vec<Bound>,
-        deadline: Deadline,
+        deadline: &Deadline,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> SpecProperties {
         let start = Instant::now();

@@ -118,7 +118,7 @@ impl Library for Copies {
         })
     }
 
-    fn step(&self, _: &Event, read: Val) -> Option<Val> {
+    fn step_by_function(&self, _: &Event, read: Val) -> Option<Val> {
         Some(read)
     }
 

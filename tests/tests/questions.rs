@@ -32,7 +32,7 @@ fn the_memory_model_has_the_three_properties() {
     let all = properties::specifications(catalogue());
     let wait = all.iter().find(|s| s.name == "rdma-wait").expect("the memory model");
     let bounds = wait.bounds().into_iter().map(|b| Bound { nodes: 1, ..b }).collect();
-    let found = wait.check(bounds, Deadline::default(), &|_, _| {});
+    let found = wait.check(bounds, &Deadline::default(), &|_, _| {});
     assert!(found.is_good());
     let json: serde_json::Value = serde_json::from_str(&found.json()).expect("one object");
     for property in ["monotone", "decomposable", "satisfiable", "complete"] {
@@ -51,7 +51,7 @@ fn every_specification_has_the_three_properties_in_small() {
     let mut by_form = Vec::new();
     for specification in properties::specifications(catalogue()) {
         let bounds = specification.bounds().into_iter().map(|b| Bound { threads: b.threads.min(2), calls: 1, ..b });
-        let found = specification.check(bounds.take(1).collect(), Deadline::default(), &|_, _| {});
+        let found = specification.check(bounds.take(1).collect(), &Deadline::default(), &|_, _| {});
         let p = &found.properties;
         assert!(p.monotone.is_none() && p.decomposable.is_none() && p.stop.is_none(), "{}", found.text());
         // The properties that follow from the form hold in small. They follow for all specifications except languages,
@@ -91,17 +91,17 @@ fn every_specification_has_the_three_properties_in_small() {
 #[ignore = "takes half a minute"]
 fn the_smallest_clients_that_tell_specifications_apart() {
     let [bal, transitive, rbl, weak] = ["bal", "bal-transitive", "rbl", "rbl-weak"].map(entry);
-    let found = distinguish(&bal, &transitive, &bounds(&bal), Deadline::default(), &|_, _| {}).unwrap();
+    let found = distinguish(&bal, &transitive, &bounds(&bal), &Deadline::default(), &|_, _| {}).unwrap();
     let difference = found.difference.expect("the transitive barrier promises more");
     assert_eq!((difference.allowed_by, difference.forbidden_by), ("bal", "bal-transitive"));
     // LOCO Fig. 13, found again.
-    let found = distinguish(&rbl, &weak, &bounds(&rbl), Deadline::default(), &|_, _| {}).unwrap();
+    let found = distinguish(&rbl, &weak, &bounds(&rbl), &Deadline::default(), &|_, _| {}).unwrap();
     let difference = found.difference.expect("the weak ring buffer promises less");
     assert_eq!((difference.allowed_by, difference.forbidden_by), ("rbl-weak", "rbl"));
-    let same = distinguish(&bal, &bal, &bounds(&bal)[..1], Deadline::default(), &|_, _| {}).unwrap();
+    let same = distinguish(&bal, &bal, &bounds(&bal)[..1], &Deadline::default(), &|_, _| {}).unwrap();
     assert!(same.difference.is_none() && same.stop.is_none() && same.clients > 100);
     assert!(
-        distinguish(&bal, &rbl, &bounds(&bal), Deadline::default(), &|_, _| {})
+        distinguish(&bal, &rbl, &bounds(&bal), &Deadline::default(), &|_, _| {})
             .unwrap_err()
             .to_string()
             .contains("different methods")
@@ -164,7 +164,7 @@ fn larger_stacks_are_compared_with_their_top() {
 #[test]
 fn which_tests_notice_a_cell_of_the_stamp_order() {
     let tests: Vec<_> = papers().iter().filter_map(|(name, text)| parse(name, text).ok()).collect();
-    let cells = order::worth(&tests, Deadline::default());
+    let cells = order::worth(&tests, &Deadline::default());
     let of = |earlier: &str, later: &str| {
         let cell = cells.iter().find(|c| c.earlier == earlier && c.later == later).expect("a cell that orders");
         cell.noticed_by.clone()

@@ -106,7 +106,7 @@ impl Library for Container {
         Initial::Value(empty())
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+    fn step_by_function(&self, event: &Event, read: Val) -> Option<Val> {
         match read {
             Val::Tuple(values) if self.puts(&event.call) => {
                 Some(Val::tuple(&[values.parts(), &event.call.args[1..]].concat()))

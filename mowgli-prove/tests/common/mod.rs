@@ -39,15 +39,9 @@ impl Sequential for ByTwo {
         Counter.start()
     }
 
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        let (after, result) = Counter.apply(words, call)?;
-        let after = if after == words { after } else { vec![after[0].plus(1)?] };
-        Some((after, result))
-    }
-
-    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
-        let mut cases = Counter.cases(method, words, args)?;
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
+        let mut cases = Counter.cases(method, words, args);
         cases.iter_mut().flat_map(|case| &mut case.words).for_each(|(_, v)| *v = *v + 1);
-        Some(cases)
+        cases
     }
 }

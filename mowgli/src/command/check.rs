@@ -52,9 +52,9 @@ pub(super) fn shard(args: &CheckArgs, catalogue: Catalogue, log: &ShardLog) -> D
     set_jobs(args);
     let deadline = Deadline::after(args.timeout);
     let result = if args.mutate_spec {
-        check_mutations(args, catalogue, deadline, Some(log))
+        check_mutations(args, catalogue, &deadline, Some(log))
     } else {
-        check_implementations(args, &catalogue, deadline, Some(log))
+        check_implementations(args, &catalogue, &deadline, Some(log))
     };
     Done::of(reported(result), deadline.expired())
 }
@@ -87,12 +87,12 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLo
     };
     let deadline = Deadline::after(args.timeout);
     let result = match args {
-        CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
-        CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, deadline),
-        CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline, log),
-        CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
-        _ => check_implementations(args, &catalogue, deadline, log),
+        CheckArgs { spec: true, .. } => check_specifications(args, catalogue, &deadline),
+        CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, &deadline),
+        CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, &deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, &deadline, log),
+        CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, &deadline),
+        _ => check_implementations(args, &catalogue, &deadline, log),
     };
     reported_in(args.json, result)
 }

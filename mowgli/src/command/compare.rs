@@ -65,13 +65,13 @@ pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
 /// Compares the models on this shard's share of the programs.
 pub(super) fn shard(args: &CompareArgs, log: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
-    Done::of(compared(args, deadline, Some(log)), deadline.expired())
+    Done::of(compared(args, &deadline, Some(log)), deadline.expired())
 }
 
 /// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
 /// program ends.
 pub(super) fn compare(args: &CompareArgs, log: Option<&ShardLog>) -> u8 {
-    compared(args, Deadline::after(args.timeout), log)
+    compared(args, &Deadline::after(args.timeout), log)
 }
 
 /// Returns the models that are compared, on the networks that are given.
@@ -98,7 +98,7 @@ fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
     }
 }
 
-fn compared(args: &CompareArgs, deadline: Deadline, log: Option<&ShardLog>) -> u8 {
+fn compared(args: &CompareArgs, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,
         Err(error) => return reported_in(args.json, Err(error)),

@@ -91,7 +91,7 @@ pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
 /// Searches this shard's share of the programs.
 pub(super) fn shard(args: &GenerateArgs, log: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
-    Done::of(reported(generated(args, (deadline, Some(log)))), deadline.expired())
+    Done::of(reported(generated(args, (&deadline, Some(log)))), deadline.expired())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -105,11 +105,11 @@ enum Emit {
 }
 
 /// A deadline, and the results of other processes.
-type ShardContext<'a> = (Deadline, Option<&'a ShardLog>);
+type ShardContext<'a> = (&'a Deadline, Option<&'a ShardLog>);
 
 /// Generates tests; `log` holds the results of other processes.
 pub(super) fn generate(args: &GenerateArgs, log: Option<&ShardLog>) -> Result<u8, Failure> {
-    generated(args, (Deadline::after(args.timeout), log))
+    generated(args, (&Deadline::after(args.timeout), log))
 }
 
 fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
@@ -225,7 +225,7 @@ fn of_axioms(args: &GenerateArgs, (deadline, log): ShardContext<'_>) -> Result<(
 }
 
 /// Writes tests in the requested form.
-fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(), Failure> {
+fn write(all: &[Generated], args: &GenerateArgs, deadline: &Deadline) -> Result<(), Failure> {
     if all.is_empty() {
         return Ok(());
     }

@@ -254,7 +254,7 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
             Err(error) => code = reported_in(args.json, Err(error)),
         }
     }
-    let cells = order::worth(&tests, Deadline::after(args.timeout));
+    let cells = order::worth(&tests, &Deadline::after(args.timeout));
     for cell in &cells {
         println!("{}", if args.json { json(cell) } else { cell.text() });
     }

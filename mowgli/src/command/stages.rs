@@ -29,7 +29,7 @@ pub(super) fn check_bounds(
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let mut checked =
-            check(entry, variant, bound, &CheckOptions { progress: &progress, log: clients, ..*options })?;
+            check(entry, variant, bound, &CheckOptions { progress: &progress, log: clients, ..options.clone() })?;
         bar.finish_and_clear();
         checked.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
         // A share may have only clients that never end, so this verdict says nothing about all clients.

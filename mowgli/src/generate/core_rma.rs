@@ -103,7 +103,7 @@ type PivotTest = (Vec<Vec<Value>>, Option<Vec<Value>>);
 #[must_use]
 pub fn make(
     row: TableRow,
-    deadline: Deadline,
+    deadline: &Deadline,
     part: Option<&RunPart<'_>>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> RowTests {

@@ -46,7 +46,7 @@ const MODELS: [Model; 3] = [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc];
 /// Finds for each cell the tests whose answers change without it. Tests of models with other stamps, or without stamps,
 /// do not take part.
 #[must_use]
-pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<OrderCell> {
+pub fn worth(tests: &[Test], deadline: &Deadline) -> Vec<OrderCell> {
     let expired = || deadline.expired();
     let limits = || Limits { expired: &expired, ..Limits::default() };
     let tests: Vec<&Test> = tests.iter().filter(|t| MODELS.contains(&t.model)).collect();

@@ -30,7 +30,7 @@ use super::edits::MOVE;
 use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
-use crate::interrupt::{Deadline, Failure, SECOND, cause, steps};
+use crate::interrupt::{Deadline, Failure, SECOND, cause};
 use crate::litmus::print;
 use crate::prove::{ProofResult, proved};
 
@@ -100,7 +100,7 @@ struct BodySearch<'a> {
 impl<'a> BodySearch<'a> {
     /// Makes a search. Also returns the limit that kept it from knowing all bodies, if any.
     fn new(entry: &'a Entry, variant: &'a Variant, ask: &'a BodyRepairRequest<'a>) -> (Self, Option<Stop>) {
-        let deadline = ask.options.deadline;
+        let deadline = ask.options.deadline.clone();
         let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
         let stop = found.as_ref().err().cloned().map(cause);
         let mut calls = found.unwrap_or_default();
@@ -109,7 +109,7 @@ impl<'a> BodySearch<'a> {
         let bodies = CalledBodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
         let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
         let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
-        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), steps());
+        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), deadline.steps());
         let search =
             Self { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
         (search, stop)
@@ -156,8 +156,12 @@ impl<'a> BodySearch<'a> {
     /// Checks every client. Returns `None` if the variant is not locally sound, and otherwise whether calls return.
     fn check(&mut self, variant: &Variant) -> Result<Option<Termination>, Stop> {
         self.checks += 1;
-        let options =
-            CheckOptions { ask: check::CheckQuestion::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
+        let options = CheckOptions {
+            ask: check::CheckQuestion::Local,
+            ends: true,
+            deadline: self.deadline.clone(),
+            ..*self.ask.options
+        };
         let mut returns = Termination::Yes;
         // Bounds at which a client was wrong before come first, because another is most likely to be wrong there.
         let was_right = |bound: &&Bound| self.seen.iter().all(|seen| seen.bound != **bound);
@@ -208,7 +212,7 @@ impl Repairable for BodySearch<'_> {
         if self.fails_as_before(&variant)? {
             return Ok(true);
         }
-        let begin = steps();
+        let begin = self.deadline.steps();
         let returns = match self.check(&variant) {
             // A body without any call is not well defined, and with fewer units it has none either.
             Err(Stop::IllDefined(_)) if set.len() < self.units.len() && self.ask.weaken => None,
@@ -216,7 +220,7 @@ impl Repairable for BodySearch<'_> {
         };
         if returns.is_some() && self.ask.is_brief {
             // Bounds the steps for further repairs by a multiple of those of this check.
-            let (check, all) = (steps() - begin, steps() - self.begin);
+            let (check, all) = (self.deadline.steps() - begin, self.deadline.steps() - self.begin);
             self.deadline = self.deadline.within((CHECKS * check).max(LEAST).saturating_sub(all));
         }
         let is_wrong = returns.is_none();
@@ -243,11 +247,11 @@ impl Repairable for BodySearch<'_> {
             if size > seen.most.get() {
                 continue;
             }
-            let begin = steps();
+            let begin = self.deadline.steps();
             if self.fails(&variant, seen, GROWN) {
                 return Ok(true);
             }
-            if steps() - begin >= GROWN {
+            if self.deadline.steps() - begin >= GROWN {
                 seen.most.set((size / 2).max(1));
             }
         }
@@ -386,7 +390,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
     };
     let is_late = search.deadline.expired() && !ask.options.deadline.expired();
     // The reasons and the swaps get the rest of all steps.
-    search.deadline = ask.options.deadline;
+    search.deadline = ask.options.deadline.clone();
     let mut repairs: Vec<(Vec<Insertions>, BodyRepair)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
         // A printed repair lists several places for one insertion only, because two insertions need not be right in

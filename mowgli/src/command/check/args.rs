@@ -94,10 +94,10 @@ impl CheckArgs {
     }
 
     /// Returns the options of a check of implementations; `entries` are the libraries of the stack.
-    pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: Deadline) -> CheckOptions<'a> {
+    pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: &Deadline) -> CheckOptions<'a> {
         let ask = if self.through { CheckQuestion::Through } else { CheckQuestion::Soundness };
         CheckOptions {
-            deadline,
+            deadline: deadline.clone(),
             loopback: self.loopback(),
             ask,
             ends: !self.no_progress,

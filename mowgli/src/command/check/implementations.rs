@@ -37,7 +37,7 @@ fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
 pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
-    deadline: Deadline,
+    deadline: &Deadline,
     log: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
     let mut shown = ShownResults::new(args.wide);
@@ -104,7 +104,7 @@ impl ShownResults {
         chosen: &Entries<'_>,
         entries: &[Entry],
         args: &CheckArgs,
-        (deadline, log): (Deadline, Option<&ShardLog>),
+        (deadline, log): (&Deadline, Option<&ShardLog>),
     ) {
         for &(entry, variant) in chosen {
             if interrupt::requested() {

@@ -21,7 +21,7 @@ use crate::{distinguish, mutation, necessity};
 pub(super) fn check_specifications(
     args: &CheckArgs,
     catalogue: Catalogue,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Result<u8, InputError> {
     let all = specifications(catalogue.into_entries());
     let known: Vec<&str> = all.iter().map(|s| s.name).collect();
@@ -58,14 +58,15 @@ pub(super) fn check_changes(
     question: ChangeKind,
     args: &CheckArgs,
     catalogue: &Catalogue,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Result<u8, InputError> {
     let mut code = 0;
     for (entry, variant) in chosen(args, catalogue)? {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
-        let options = CheckOptions { deadline, loopback, progress: &progress, ..CheckOptions::default() };
+        let options =
+            CheckOptions { deadline: deadline.clone(), loopback, progress: &progress, ..CheckOptions::default() };
         let bounds = match question {
             ChangeKind::Necessity => args.within.limited(necessity::bounds(entry)),
             ChangeKind::Mutants => bounds(entry, variant, args),
@@ -113,7 +114,7 @@ fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
 pub(super) fn check_mutations(
     args: &CheckArgs,
     catalogue: Catalogue,
-    deadline: Deadline,
+    deadline: &Deadline,
     log: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
     let names: Vec<&str> = chosen(args, &catalogue)?.iter().map(|(entry, _)| entry.name).collect();
@@ -121,7 +122,7 @@ pub(super) fn check_mutations(
     let is_shown = !is_shard(log);
     for entry in catalogue.into_entries().into_iter().filter(|entry| names.contains(&entry.name)) {
         let bar = bar(entry.name.to_owned(), "clients");
-        let options = CheckOptions { deadline, ..CheckOptions::default() };
+        let options = CheckOptions { deadline: deadline.clone(), ..CheckOptions::default() };
         let bounds = args.within.limited(necessity::bounds(&entry));
         let name = entry.name;
         let mut each = |worth: &mutation::Worth| {
@@ -162,7 +163,7 @@ pub(super) fn check_mutations(
 }
 
 /// Searches for a client that distinguishes two specifications.
-pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, InputError> {
+pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: &Deadline) -> Result<u8, InputError> {
     let [one, other] = &args.names[..] else {
         return Err(InputError::new(Code::Argument, "name the two specifications, as mowgli distinguish rbl rbl-weak"));
     };
