@@ -73,8 +73,10 @@ impl<M: Methods> Library for Dying<M> {
     }
 
     /// A thread makes no more calls after its end.
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        events.windows(2).all(|pair| !self.is_end(pair[0]) || pair[0].thread != pair[1].thread)
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| {
+            events.windows(2).all(|pair| !self.is_end(pair[0]) || pair[0].thread != pair[1].thread)
+        }))
     }
 
     fn spec(&self) -> Spec {

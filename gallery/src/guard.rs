@@ -70,8 +70,8 @@ impl Library for GuardLock {
         self.methods
     }
 
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        lock::is_well_formed(events)
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| lock::is_well_formed(events)))
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {

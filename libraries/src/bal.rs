@@ -102,8 +102,8 @@ impl Library for Bal {
     }
 
     /// Every participant calls BAR(x) equally often.
-    fn has_rounds(&self) -> bool {
-        true
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::InRounds
     }
 
     fn spec(&self) -> Spec {

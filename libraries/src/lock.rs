@@ -63,11 +63,11 @@ impl Library for Lock {
         Method::TABLE
     }
 
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        is_well_formed(events)
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| is_well_formed(events)))
     }
 
-    /// States `is_well_formed` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
+    /// States `covered` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
     fn assumption(&self) -> Option<Spec> {
         let (acq, rel) = (stamped((self.fence)()), (self.lets_in)());
         Some(spec! {

@@ -24,7 +24,7 @@ pub mod any {
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
-    pub use mowgli_core::library::{Equivariance, Hints, Initial, Libraries, Library};
+    pub use mowgli_core::library::{Equivariance, Hints, Initial, Libraries, Library, PlainSet};
     pub use mowgli_core::method::{methods, named_by};
     pub use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
     pub use mowgli_core::program::{Prog, prog};

@@ -164,7 +164,7 @@ impl Subject for ScRmw {
     /// A CAS compares with the initial value, too, because a word has that until it is written.
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let values = |name: &str, x: Option<Loc>| {
-            let first = x.filter(|_| name == "v1").map(|x| self.init(world, x.on(Node(1))));
+            let first = x.filter(|_| name == "v1").map(|x| self.initial().at(world, x.on(Node(1))));
             first.into_iter().chain(bound.values.iter().map(|&v| Val::Int(v))).unique().collect()
         };
         method::calls_with(SC_RMW, Method::TABLE, world, thread, &values, expired)

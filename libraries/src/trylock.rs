@@ -74,11 +74,11 @@ impl Library for Trylock {
         Some(DeclarationForm { kind: "try lock", parts: &[DeclarationPart::Node] })
     }
 
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        are_in_order(events, may_follow)
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| are_in_order(events, may_follow)))
     }
 
-    /// States `is_well_formed` in the algebra.
+    /// States `covered` in the algebra.
     fn assumption(&self) -> Option<Spec> {
         let (acq, attempt, rel) = (calls(&["Acq"]), calls(&["TryAcq"]), calls(&["Rel"]));
         Some(spec! {

@@ -169,7 +169,7 @@ mod tests {
     use mowgli_core::algebra::Spec;
     use mowgli_core::event::Shape;
     use mowgli_core::ids::Name;
-    use mowgli_core::library::Library;
+    use mowgli_core::library::{Library, PlainSet};
     use mowgli_core::method::Method;
     use mowgli_core::shape::Shapes;
     use mowgli_libraries::bal::{self, Bal};
@@ -194,8 +194,8 @@ mod tests {
             Bal::Plain.shapes_by_function(world, event)
         }
 
-        fn has_rounds(&self) -> bool {
-            true
+        fn admitted(&self) -> PlainSet<'_> {
+            PlainSet::InRounds
         }
 
         fn spec(&self) -> Spec {
@@ -240,8 +240,8 @@ mod tests {
             shapes
         }
 
-        fn has_rounds(&self) -> bool {
-            true
+        fn admitted(&self) -> PlainSet<'_> {
+            PlainSet::InRounds
         }
 
         fn spec(&self) -> Spec {
@@ -279,9 +279,11 @@ mod tests {
             Sv.shape_terms()
         }
 
-        fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
-            let writes = || events.iter().filter(|e| e.call.method.text() == "Write").map(|e| e.call.args[1]);
-            writes().all(|v| writes().filter(|w| *w == v).count() == 1)
+        fn admitted(&self) -> PlainSet<'_> {
+            PlainSet::Where(Box::new(|_, events| {
+                let writes = || events.iter().filter(|e| e.call.method.text() == "Write").map(|e| e.call.args[1]);
+                writes().all(|v| writes().filter(|w| *w == v).count() == 1)
+            }))
         }
 
         fn spec(&self) -> Spec {

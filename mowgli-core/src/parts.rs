@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use itertools::Itertools;
-use mowgli_judge::expr::{Expr, ExprTerm, Op, Surroundings, Var};
+use mowgli_judge::expr::{Expr, ExprTerm, Function, Op, Surroundings, Var};
 
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::value::Val;
@@ -229,13 +229,26 @@ impl Parts {
     }
 
     /// Returns the object with a name, if it is one of these parts: for `x.seen[me]` the object of `x.seen[t]` with
-    /// `me` in place of `t`.
+    /// `me` in place of `t`. `None` also if the name may be that of parts with different objects.
     #[must_use]
     pub fn get(&self, name: Expr) -> Option<ObjectTerm> {
-        self.0.iter().find_map(|part| {
+        let of_part = |part: &PartTerm| {
             let mut known = Vec::new();
-            is_instance(part.name, name, &mut known).then(|| part.object.replaced(&known))
-        })
+            let set = |var: Var| part.each.iter().find(|(own, _)| *own == var).map(|(_, set)| *set);
+            let is_one = match_name(part.name, name, &set, &mut known)?;
+            Some((part.object.replaced(&known), is_one))
+        };
+        let (object, is_one) = self
+            .0
+            .iter()
+            .filter_map(of_part)
+            .coalesce(|one, other| match one.0 == other.0 {
+                true => Ok((one.0, one.1 || other.1)),
+                false => Err((one, other)),
+            })
+            .exactly_one()
+            .ok()?;
+        is_one.then_some(object)
     }
 }
 
@@ -293,24 +306,81 @@ impl PartTerm {
     }
 }
 
-/// True if `name` is `pattern` with other expressions for the variables and the object of the pattern. Finds them.
-fn is_instance(pattern: Expr, name: Expr, known: &mut Vec<(Expr, Expr)>) -> bool {
+/// Returns whether `name` is `pattern` with other expressions for the variables and the object of the pattern, which it finds.
+/// `None` if it surely is not, and `Some(false)` if an index of the name may have the value in the pattern. `set` returns the set
+/// that a variable goes through.
+fn match_name(
+    pattern: Expr,
+    name: Expr,
+    set: &dyn Fn(Var) -> Option<Expr>,
+    known: &mut Vec<(Expr, Expr)>,
+) -> Option<bool> {
     match (pattern.term(), name.term()) {
-        (ExprTerm::Var(_) | ExprTerm::Arg(..), _) => match known.iter().find(|(e, _)| *e == pattern) {
-            Some((_, e)) => *e == name,
-            None => {
-                known.push((pattern, name));
-                true
+        (ExprTerm::Var(_) | ExprTerm::Arg(..), _) => {
+            if let Some((_, e)) = known.iter().find(|(e, _)| *e == pattern) {
+                return (*e == name).then_some(true);
             }
-        },
-        (ExprTerm::Part(of, role, indices), ExprTerm::Part(other, as_role, others)) => {
-            role == as_role
-                && indices.len() == others.len()
-                && is_instance(*of, *other, known)
-                && indices.iter().zip(others).all(|(e, other)| is_instance(*e, *other, known))
+            known.push((pattern, name));
+            let all = if let ExprTerm::Var(var) = pattern.term() { set(*var) } else { None };
+            all.is_none_or(|all| may_be_in(name, all)).then_some(true)
         }
-        _ => pattern == name,
+        (ExprTerm::Part(of, role, indices), ExprTerm::Part(other, as_role, others)) => {
+            let is_alike = role == as_role && indices.len() == others.len();
+            let mut is_one = is_alike.then(|| match_name(*of, *other, set, known)).flatten()?;
+            for (index, other) in indices.iter().zip(others) {
+                is_one &= match_name(*index, *other, set, known)?;
+            }
+            Some(is_one)
+        }
+        _ if pattern == name => Some(true),
+        (ExprTerm::Val(_), ExprTerm::Val(_)) | (ExprTerm::Part(..), _) | (_, ExprTerm::Part(..)) => None,
+        _ => are_of_one_kind(pattern, name).then_some(false),
     }
+}
+
+/// The kinds of values that name parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IndexKind {
+    Thread,
+    Node,
+    Number,
+}
+
+/// Returns the kind of the value of an expression, or of the elements of a set or tuple, if its form shows it.
+fn index_kind(e: Expr) -> Option<IndexKind> {
+    match e.term() {
+        ExprTerm::Me | ExprTerm::AllThreads | ExprTerm::Val(Val::Thread(_)) => Some(IndexKind::Thread),
+        ExprTerm::Of(Function::Thread | Function::Members | Function::Servers, _) => Some(IndexKind::Thread),
+        ExprTerm::AllNodes | ExprTerm::Val(Val::Node(_) | Val::Nodes(_)) => Some(IndexKind::Node),
+        ExprTerm::Of(Function::Node | Function::Numbered | Function::Nodes | Function::Only, _) => {
+            Some(IndexKind::Node)
+        }
+        ExprTerm::Val(Val::Int(_)) | ExprTerm::Of(Function::Number | Function::Int | Function::Len, _) => {
+            Some(IndexKind::Number)
+        }
+        ExprTerm::Op(Op::Add | Op::Sub | Op::Div | Op::Rem | Op::Range, ..) => Some(IndexKind::Number),
+        ExprTerm::Op(Op::With | Op::Without | Op::Except, of, _) => index_kind(*of),
+        _ => None,
+    }
+}
+
+/// True unless the values of two expressions, or the elements, are surely of different kinds.
+fn are_of_one_kind(one: Expr, other: Expr) -> bool {
+    index_kind(one).zip(index_kind(other)).is_none_or(|(one, other)| one == other)
+}
+
+/// False if the value of an expression is surely no element of a set or tuple. A thread or a node by its number is in none,
+/// because some worlds do not have it.
+fn may_be_in(e: Expr, set: Expr) -> bool {
+    let is_outside = match (e.term(), set.term()) {
+        (ExprTerm::Val(Val::Thread(_) | Val::Node(_)), _) => true,
+        (ExprTerm::Val(Val::Int(k)), ExprTerm::Op(Op::Range, from, to)) => {
+            matches!(from.term(), ExprTerm::Val(Val::Int(least)) if k < least)
+                || matches!(to.term(), ExprTerm::Val(Val::Int(end)) if k >= end)
+        }
+        _ => false,
+    };
+    are_of_one_kind(e, set) && !is_outside
 }
 
 impl ObjectTerm {

@@ -2,7 +2,7 @@
 
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, all_nodes, range};
+use mowgli_core::expr::{Expr, ExprTerm, all_nodes, all_threads, here, initial, me, node, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, misdeclared};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
@@ -94,6 +94,26 @@ fn parts_are_declared_once_and_belong_to_their_implementation() {
     let of_another = parts! { x => { let _x = x; of_library(WEAK) }.part("all", []) => word(); };
     let found = misdeclared(&Layer(of_another), &world()).unwrap_or_default();
     assert!(found.contains("weak.all, a part of weak, which is of weak"), "{found}");
+}
+
+/// A proof reads the object of a name off the parts, so it must not take that of another part.
+#[test]
+fn a_name_is_of_the_part_whose_sets_have_its_indices() {
+    let x = Expr::from(ExprTerm::Arg(0, "x"));
+    let parts = parts! { x =>
+        for k in (range(3, 9)) { x.part("word", [k]) => word().init(initial(x)); }
+        x.part("word", [1.into()]) => word();
+        for n in (all_nodes()) { x.part("copy", [n]) => word(); }
+        for t in (all_threads()) { x.part("seen", [t]) => word().at(node(t)); }
+    };
+    let of = |role, index: Expr| parts.get(x.part(role, [index]));
+    assert_eq!(of("word", 1.into()), Some(word()));
+    assert_eq!(of("word", 3.into()), Some(word().init(initial(x))));
+    assert_eq!(of("word", ExprTerm::Arg(1, "k").into()), None, "it may be either");
+    assert_eq!([of("word", 2.into()), of("word", 9.into()), of("word", me())], [None, None, None]);
+    assert_eq!((of("copy", here()), of("copy", me())), (Some(word()), None));
+    assert_eq!((of("seen", me()), of("seen", here())), (Some(word().at(node(me()))), None));
+    assert_eq!(of("seen", Tid(9).into()), None, "a world may have no such thread");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mowgli_core::algebra::{Spec, events, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::library::{Hints, Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
 use mowgli_core::method::{methods, named_by};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
@@ -49,8 +49,11 @@ impl Library for Ticks {
         happens.then(|| Shape::from([Sub::quiet(Once::Tick)])).into_iter().collect()
     }
 
-    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
-        *self != Self::Even || events.len().is_multiple_of(2)
+    fn admitted(&self) -> PlainSet<'_> {
+        match self {
+            Self::Even => PlainSet::Where(Box::new(|_, events| events.len().is_multiple_of(2))),
+            _ => PlainSet::All,
+        }
     }
 
     fn spec(&self) -> Spec {

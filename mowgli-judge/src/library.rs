@@ -24,6 +24,41 @@ pub enum Initial {
     Function(fn(&World, Cell) -> Val),
 }
 
+impl Initial {
+    /// Returns the initial value of a cell.
+    #[must_use]
+    pub fn at(self, world: &World, cell: Cell) -> Val {
+        match self {
+            Self::OfObject => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
+            Self::Value(v) => v,
+            Self::Function(of) => of(world, cell),
+        }
+    }
+}
+
+/// A set of plain executions, given the events of one library by thread, in program order.
+pub enum PlainSet<'a> {
+    /// Every one.
+    All,
+    /// Those in which the calls of each thread about an object come in rounds, and all members of the object take part in
+    /// each round.
+    InRounds,
+    /// Those of which a Rust function is true. Proofs for all clients give up, because they cannot read it.
+    Where(Box<dyn Fn(&World, &[&Event]) -> bool + 'a>),
+}
+
+impl PlainSet<'_> {
+    /// True if the execution with these events is in the set.
+    #[must_use]
+    pub fn has(&self, world: &World, events: &[&Event]) -> bool {
+        match self {
+            Self::All => true,
+            Self::InRounds => is_in_rounds(world, events),
+            Self::Where(of) => of(world, events),
+        }
+    }
+}
+
 /// The renamings with which the Rust functions of a library commute: see [`Hints::equivariance`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Equivariance {
@@ -103,39 +138,22 @@ pub trait Library: Send + Sync {
         Initial::OfObject
     }
 
-    /// Returns the initial value of a cell, as [`Self::initial`] says it.
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        match self.initial() {
-            Initial::OfObject => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
-            Initial::Value(v) => v,
-            Initial::Function(of) => of(world, cell),
-        }
+    /// Returns the plain executions that permit consistency, which is part of the consistency predicate. The others are
+    /// inconsistent, so an implementation must not end with their events. For the assumptions about clients see
+    /// [`Self::covered`]. By default all.
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::All
     }
 
-    /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
-    /// execution is inconsistent, so an implementation must not end with such events. For the assumptions about clients
-    /// see [`Self::is_well_formed`]. `events` are those of this library, by thread, in program order.
-    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
-        let _ = (world, events);
-        true
-    }
-
-    /// True if the calls of each thread about an object come in rounds, and all members of the object take part in each
-    /// round. Then exactly that is admitted, whatever [`Self::admits_by_function`] says, and proofs for all clients use it.
-    fn has_rounds(&self) -> bool {
-        false
-    }
-
-    /// True if the specification covers these calls, given as in [`Self::admits_by_function`]. Otherwise every execution is
+    /// Returns the plain executions that the specification covers: the assumption about clients. Every other execution is
     /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because
-    /// nothing can be violated. The answer must not depend on results and data arguments, because executions that share
-    /// a search may differ in these.
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        let _ = (world, events);
-        true
+    /// nothing can be violated. The set must not depend on results and data arguments, because executions that share
+    /// a search may differ in these. By default all.
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::All
     }
 
-    /// Returns [`Self::is_well_formed`] in the algebra: demands on program order alone, without choices, that hold
+    /// Returns [`Self::covered`] in the algebra: demands on program order alone, without choices, that hold
     /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
     /// not stated.
     fn assumption(&self) -> Option<Spec> {
@@ -204,7 +222,7 @@ pub trait Hints: Library {
         None
     }
 
-    /// True if an implementation must return from all these calls, given as in [`Library::admits_by_function`]. False if a call waits
+    /// True if an implementation must return from all these calls, by thread, in program order. False if a call waits
     /// for one that is missing: then an implementation may return, unlike where they are not admitted, but need not.
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
@@ -216,7 +234,7 @@ pub trait Hints: Library {
     /// rounds.
     fn may_wait(&self, world: &World, call: &Call) -> bool {
         let _ = (world, call);
-        self.has_rounds()
+        matches!(self.admitted(), PlainSet::InRounds)
     }
 
     /// True if the call of this event need not return this result, however often a thread makes it. For example, a thread that
@@ -234,7 +252,7 @@ pub trait Hints: Library {
     }
 
     /// Returns the calls that a thread must still make after these calls of its own, in order, for example the releases of the
-    /// locks that it holds. [`Library::is_well_formed`] holds with them, so the specification covers executions in which
+    /// locks that it holds. [`Library::covered`] has the calls with them, so the specification covers executions in which
     /// threads wait for ever.
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
@@ -278,11 +296,28 @@ impl dyn Hints + '_ {
         }
     }
 
-    /// True if the plain execution alone permits consistency: if it is in rounds, for [`Library::has_rounds`], or else as
-    /// [`Library::admits_by_function`] says.
+    /// True if the plain execution alone permits consistency, as [`Library::admitted`] says.
     #[must_use]
     pub fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        if self.has_rounds() { is_in_rounds(world, events) } else { self.admits_by_function(world, events) }
+        self.admitted().has(world, events)
+    }
+
+    /// True if the specification covers these calls, as [`Library::covered`] says.
+    #[must_use]
+    pub fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        self.covered().has(world, events)
+    }
+
+    /// True if calls come in rounds.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        matches!(self.admitted(), PlainSet::InRounds)
+    }
+
+    /// Returns the initial value of a cell, as [`Library::initial`] says it.
+    #[must_use]
+    pub fn init(&self, world: &World, cell: Cell) -> Val {
+        self.initial().at(world, cell)
     }
 }
 
@@ -555,16 +590,17 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.initial()
     }
 
-    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
-        self.of.admits(world, events)
+    fn admitted(&self) -> PlainSet<'_> {
+        self.of.admitted()
     }
 
-    fn has_rounds(&self) -> bool {
-        self.of.has_rounds()
-    }
-
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        self.by.is_well_formed(world, self.of.is_well_formed(world, events))
+    fn covered(&self) -> PlainSet<'_> {
+        match self.of.covered() {
+            PlainSet::All => PlainSet::All,
+            all => {
+                PlainSet::Where(Box::new(move |world, events| self.by.is_well_formed(world, all.has(world, events))))
+            }
+        }
     }
 
     fn assumption(&self) -> Option<Spec> {

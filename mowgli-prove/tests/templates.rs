@@ -9,7 +9,7 @@ use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Libraries, Library, Reshaping};
+use mowgli_core::library::{Hints, Libraries, Library, PlainSet, Reshaping};
 use mowgli_core::method::Method;
 use mowgli_core::parts::{ObjectTerm, Parts as PartTerms, parts};
 use mowgli_core::shape::Shapes;
@@ -191,12 +191,8 @@ impl Library for Otherwise {
         Vec::new()
     }
 
-    fn has_rounds(&self) -> bool {
-        self.0.has_rounds()
-    }
-
-    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
-        events.is_empty()
+    fn admitted(&self) -> PlainSet<'_> {
+        self.0.admitted()
     }
 
     fn spec(&self) -> Spec {

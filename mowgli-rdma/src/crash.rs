@@ -12,7 +12,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
 use mowgli_core::ids::Tid;
-use mowgli_core::library::{Hints, Library};
+use mowgli_core::library::{Hints, Library, PlainSet};
 use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
@@ -97,9 +97,11 @@ impl Library for Crash {
     }
 
     /// True if each thread for which a `Dead` has returned has stopped.
-    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
-        let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
-        events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| {
+            let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
+            events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
+        }))
     }
 
     /// The stamps order no other subevents, because `aCR` and `aWT` order what is in order without them.

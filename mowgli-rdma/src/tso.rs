@@ -11,7 +11,7 @@ use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, rel};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{CellValues, Hints, Libraries, Library};
+use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
 use mowgli_core::method::named_by;
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
@@ -74,17 +74,19 @@ impl Library for Tso {
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
-    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
-        let mut open: BTreeMap<(Tid, Option<Qp>), usize> = BTreeMap::new();
-        events.iter().all(|e| {
-            let takes = taken(world, e);
-            let open = open.entry((e.thread, takes.or_else(|| queue_pair(world, &e.call)))).or_default();
-            if takes.is_some() {
-                return open.checked_sub(1).map(|left| *open = left).is_some();
-            }
-            *open += usize::from(is_operation(&e.call));
-            !polls(&e.call)
-        })
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|world, events| {
+            let mut open: BTreeMap<(Tid, Option<Qp>), usize> = BTreeMap::new();
+            events.iter().all(|e| {
+                let takes = taken(world, e);
+                let open = open.entry((e.thread, takes.or_else(|| queue_pair(world, &e.call)))).or_default();
+                if takes.is_some() {
+                    return open.checked_sub(1).map(|left| *open = left).is_some();
+                }
+                *open += usize::from(is_operation(&e.call));
+                !polls(&e.call)
+            })
+        }))
     }
 
     /// As RDMA-WAIT-RMW; a call that looks into the completion queue is a wait, and the methods of sets are fences.

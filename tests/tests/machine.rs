@@ -8,7 +8,7 @@ use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event, stamped, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::{CellValues, Hints, Libraries, Library};
+use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
 use mowgli_core::method;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -691,8 +691,8 @@ impl Library for LiteralSc {
         Tso::PUBLISHED.methods()
     }
 
-    fn admits_by_function(&self, world: &World, events: &[&Event]) -> bool {
-        Tso::PUBLISHED.admits_by_function(world, events)
+    fn admitted(&self) -> PlainSet<'_> {
+        Tso::PUBLISHED.admitted()
     }
 
     fn shapes_by_function(&self, world: &World, event: &Event) -> Vec<Shape> {

@@ -171,7 +171,7 @@ impl Client {
         let threads = world.tids().zip(&self.threads);
         let event = |thread, call: &Call| Event { thread, call: call.clone(), ret: Val::Unit };
         let events: Vec<Event> = threads.flat_map(|(t, calls)| calls.iter().map(move |c| event(t, c))).collect();
-        library.is_well_formed(world, &events.iter().collect::<Vec<_>>())
+        library.covered().has(world, &events.iter().collect::<Vec<_>>())
     }
 
     /// Returns the number of calls.

@@ -9,7 +9,7 @@ use mowgli_core::algebra::{CELL, Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Library};
+use mowgli_core::library::{Hints, Library, PlainSet};
 use mowgli_core::method::{methods, named_by};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
@@ -69,8 +69,8 @@ impl Library for Changed {
         Memory.shapes_by_function(world, event)
     }
 
-    fn admits_by_function(&self, _: &World, events: &[&Event]) -> bool {
-        (self.admits)(events)
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, events| (self.admits)(events)))
     }
 
     fn spec(&self) -> Spec {
@@ -155,15 +155,17 @@ impl Library for Lock {
     }
 
     /// Each thread acquires and releases each lock in turn, and ends with a release.
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        let locks: BTreeSet<Loc> = events.iter().map(|e| e.call.loc(0)).collect();
-        world.tids().all(|t| {
-            locks.iter().all(|&l| {
-                let own = events.iter().filter(|e| e.thread == t && e.call.loc(0) == l);
-                let own: Vec<&str> = own.map(|e| e.call.method.text()).collect();
-                own.len().is_multiple_of(2) && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|world, events| {
+            let locks: BTreeSet<Loc> = events.iter().map(|e| e.call.loc(0)).collect();
+            world.tids().all(|t| {
+                locks.iter().all(|&l| {
+                    let own = events.iter().filter(|e| e.thread == t && e.call.loc(0) == l);
+                    let own: Vec<&str> = own.map(|e| e.call.method.text()).collect();
+                    own.len().is_multiple_of(2) && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+                })
             })
-        })
+        }))
     }
 
     fn spec(&self) -> Spec {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use mowgli_core::event::Call;
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
