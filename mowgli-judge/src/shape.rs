@@ -403,10 +403,20 @@ impl ShapeTerm {
         }
     }
 
-    /// Returns the written value that depends on a read one. A shape has at most one.
-    fn computed(&self) -> Option<&WritesTerm> {
+    /// Returns the written value that depends on a read one. An event has at most one.
+    fn computed(&self, around: &Surrounding<'_>) -> Option<&WritesTerm> {
         let is_computed = |w: &&WritesTerm| matches!(w, WritesTerm::Sum(..) | WritesTerm::Words(_));
-        self.find_sub(&mut |sub| sub.writes.as_ref().filter(is_computed))
+        match self {
+            Self::Sub(sub) => sub.writes.as_ref().filter(is_computed),
+            Self::Seq(parts) | Self::Either(parts) => parts.iter().find_map(|part| part.computed(around)),
+            Self::For(_, _, part) => part.computed(around),
+            Self::If(condition, yes, no) => match (yes.computed(around), no.computed(around)) {
+                (Some(one), Some(other)) if one != other => {
+                    Some(if condition.eval(around) == Val::Bool(true) { one } else { other })
+                }
+                (one, other) => one.or(other),
+            },
+        }
     }
 
     /// Visits the results that this term names, and each condition on the way with the branch that the result of the event
@@ -677,8 +687,8 @@ impl Shapes {
     /// ([`Val::Top`]).
     #[must_use]
     pub fn step<'s>(&'s self, event: &'s Event) -> Option<impl Fn(Val) -> Option<Val> + 's> {
-        let writes = self.get(event.call.method.text())?.computed()?;
         let around = Surrounding { world: &NOWHERE, event, bound: None };
+        let writes = self.get(event.call.method.text())?.computed(&around)?;
         Some(move |read: Val| match writes {
             WritesTerm::Words(function) => function.apply(read, &around),
             WritesTerm::Sum(_, k) => {

@@ -44,6 +44,9 @@ pub(crate) const ELEMENT: usize = 2 << 20;
 /// The number of the first variable for a value of which nothing is known.
 pub(crate) const UNKNOWN: usize = 3 << 20;
 
+/// The name of the tuple of the values of a `for`. No variable of a body has it, because it is no name in Rust.
+const VALUES: &str = "(values)";
+
 /// A call of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PathCall {
@@ -148,7 +151,7 @@ fn literal(e: Expr) -> Option<Val> {
 }
 
 /// True if an expression is always true or false.
-fn is_condition(e: Expr) -> bool {
+pub(crate) fn is_condition(e: Expr) -> bool {
     match e.term() {
         ExprTerm::Val(Val::Bool(_)) | ExprTerm::Of(Function::IsLoc, _) => true,
         ExprTerm::Op(Op::Eq | Op::Lt, ..) => true,
@@ -572,7 +575,7 @@ impl SymbolicExecutor<'_> {
                 facts: Vec::new(),
             });
             let left_out: Vec<LeftOutCall> = made.chain(left_out).map(|of| self.forgotten(of, position)).collect();
-            let value = if collects { self.unknown("values") } else { Val::Unit.into() };
+            let value = if collects { self.unknown(VALUES) } else { Val::Unit.into() };
             let mut after = state;
             after.as_many_after = position.checked_sub(1).filter(|_| !calls.is_empty());
             after.left_out.extend(left_out);
@@ -931,7 +934,7 @@ impl SymbolicExecutor<'_> {
             ExprTerm::Val(v) => *v == value,
             ExprTerm::Tuple(_) => false,
             // The value of a `for` is a tuple.
-            ExprTerm::Var(var) => var.name != "values" || var.number < UNKNOWN,
+            ExprTerm::Var(var) => var.name != VALUES || var.number < UNKNOWN,
             _ => !is_integer(returned),
         }
     }

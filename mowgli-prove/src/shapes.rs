@@ -23,7 +23,7 @@ use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTer
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
-use crate::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_contradiction};
+use crate::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_condition, is_contradiction};
 use crate::pattern::{Each, Segment, Times, segment_of};
 
 /// The variable for the node that indexes a subevent or its event.
@@ -184,6 +184,10 @@ impl Shaper<'_> {
                 ways.iter_mut().for_each(|way| way.segments.push(Segment { times: Times::Each(each), len: 0 }));
                 self.extend(part, &with(ExprTerm::Var(element(each)).into()), Some(each), call, ways)
             }
+            // Each element may have a way of its own, and a template has one for all.
+            ShapeTerm::Either(_) if inside.is_some() => {
+                Err(refusal!("it can happen in several ways for one of several").into())
+            }
             ShapeTerm::Either(terms) => {
                 let before = std::mem::take(ways);
                 for term in terms {
@@ -308,8 +312,9 @@ impl Shaper<'_> {
     pub fn holds(&self, condition: Expr) -> Option<bool> {
         match condition.term() {
             ExprTerm::Val(v) => Some(*v == Val::Bool(true)),
-            ExprTerm::Of(Function::Not, of) => self.holds(*of).map(|holds| !holds),
-            ExprTerm::Op(op @ (Op::And | Op::Or), a, b) => {
+            // The negation of a value that is no condition holds as little as the value.
+            ExprTerm::Of(Function::Not, of) if is_condition(*of) => self.holds(*of).map(|holds| !holds),
+            ExprTerm::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
                 let ends = *op == Op::Or;
                 match (self.holds(*a), self.holds(*b)) {
                     (Some(one), _) | (_, Some(one)) if one == ends => Some(ends),

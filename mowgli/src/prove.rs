@@ -240,6 +240,7 @@ impl Proved {
             "progress: that calls return".to_owned(),
             "calls for an empty set of nodes, which are not made".to_owned(),
             "calls whose arguments have other forms".to_owned(),
+            "bodies that make a call with a fault in large clients alone (Def. 3.9)".to_owned(),
         ];
         all.extend(
             self.proof.covers.iter().filter_map(|of| {
