@@ -30,6 +30,10 @@ enum {
     GETS = 2,
     // No atomic operation passes a put, and nothing passes an atomic operation.
     ATOMICS = 4,
+    // Reads and atomic operations are made in their order. So their data come back, and are placed, in that order.
+    READS = 8,
+    // A put has read its source when it is posted.
+    SOURCES = 16,
 };
 
 // What is requested, one after the other, until a provider has it. The first one is that of a node whose operations are all atomic.
@@ -37,8 +41,9 @@ static const struct {
     uint64_t bits;
     int orders;
 } levels[] = {
-    {FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW, PUTS | GETS | ATOMICS},
-    {FI_ORDER_RAW | FI_ORDER_WAW, PUTS | GETS | ATOMICS},
+    {FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW, READS | PUTS | GETS | ATOMICS},
+    {FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAW, READS | PUTS | GETS | ATOMICS},
+    {FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, READS | PUTS | GETS},
     {FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, PUTS | GETS},
     {FI_ORDER_RMA_WAW, PUTS},
     {0, 0},
@@ -211,6 +216,8 @@ int fabric_node_open(const char *provider, const char *source, int is_ordered, i
     if (!err) err = side_open(node, &node->passive);
     if (!err) err = reached(node, node->memory, &node->passive);
     if (!err && is_atomic) err = atomic_limit(node);
+    // `ofi_rxm` copies the words of an atomic operation when it is posted.
+    if (is_atomic) node->orders |= SOURCES;
     if (err) {
         fabric_node_close(node);
         return err;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use libtest_mimic::Trial;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
-use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
+use mowgli_fabric::{Buffer, Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
@@ -41,9 +41,11 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 20] = [
+const TOGETHER: [(&str, usize, Role); 22] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
+    ("sources_of_puts_are_read_in_their_order", 2, sources_of_puts_are_read_in_their_order),
+    ("gets_are_placed_in_their_order", 2, gets_are_placed_in_their_order),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
     ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
@@ -295,6 +297,77 @@ fn puts_keep_their_order_and_words_are_whole(company: &Company, provider: Provid
         Ok(second == TIMES * STEP)
     };
     words.run(company, provider, acts, looks)
+}
+
+/// The bytes of a put that a provider reads late, if it does.
+const LARGE: usize = 1 << 18;
+
+/// A thread puts many words, and then one. Meanwhile another thread of its node writes the one, and then the last of the many. So what
+/// arrives of the many is not newer than the one, because sources are read in the order of puts.
+fn sources_of_puts_are_read_in_their_order(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
+    let (many, one) = (
+        [1, 2].map(|n| group.buffer(&format!("many{n}"), n, LARGE)),
+        [1, 2].map(|n| group.buffer(&format!("one{n}"), n, 8)),
+    );
+    let (back, done, barrier) = (group.buffer("back", 1, 8), group.word("done", 1, 0), group.barrier("b", &[0, 1, 2]));
+    let last = many.map(|many| many.part(LARGE - 8..LARGE));
+    group.run_among(company, provider, |thread| {
+        let mut next = 0_i64;
+        match thread.id().index() {
+            0 => {
+                let got = |thread: &mut Thread<'_>, from: Buffer| {
+                    from.get(thread, back)?.wait(thread)?;
+                    Ok::<_, Fault>(i64::from_le_bytes(back.read(thread)?.try_into().expect("a word")))
+                };
+                for _ in 0..100 {
+                    let puts = [many[1].put(thread, many[0])?, one[1].put(thread, one[0])?];
+                    puts.into_iter().try_for_each(|put| put.wait(thread))?;
+                    let [of_many, of_one] = [got(thread, last[1])?, got(thread, one[1])?];
+                    assert!(of_many <= of_one, "the first put read {of_many}, and the second one {of_one}");
+                }
+                done.write(thread, 1)?;
+            }
+            1 => {
+                while done.read(thread)? == 0 {
+                    next += 1;
+                    one[0].write(thread, &next.to_le_bytes())?;
+                    last[0].write(thread, &next.to_le_bytes())?;
+                }
+            }
+            _ => {}
+        }
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
+/// A thread gets many words, and then one. Another thread of its node that sees the one sees the many.
+fn gets_are_placed_in_their_order(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
+    let many = [1, 2].map(|n| group.buffer(&format!("many{n}"), n, LARGE));
+    let (own, far, barrier) = (group.word("own", 1, 0), group.word("far", 2, 0), group.barrier("b", &[0, 1, 2]));
+    group.run_among(company, provider, |thread| {
+        for round in 1..=40_i64 {
+            let filled = round.to_le_bytes().repeat(LARGE / 8);
+            if thread.id().index() == 2 {
+                many[1].write(thread, &filled)?;
+                far.write(thread, round)?;
+            }
+            barrier.wait(thread)?;
+            if thread.id().index() == 0 {
+                let gets = [many[1].get(thread, many[0])?, far.get(thread, own)?];
+                gets.into_iter().try_for_each(|get| get.wait(thread))?;
+            }
+            if thread.id().index() == 1 {
+                thread.until(|thread| Ok((own.read(thread)? == round).then_some(())))?;
+                assert!(many[0].read(thread)? == filled, "the second get was placed before the first one");
+            }
+            barrier.wait(thread)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// The value of a put after an addition to the same word remains, and a get after the put reads it.
@@ -1054,7 +1127,9 @@ fn a_connection_that_is_cut_is_reported() {
 
 /// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
-    for stranger in ["GET / HTTP/1.1\n", "mowgli 1 x TOKEN\n", "mowgli 1 2\n", "mowgli"] {
+    for stranger in
+        ["GET / HTTP/1.1\n", "mowgli 1 x TOKEN\n", "mowgli 1 2\n", "mowgli", "mowgli 18446744073709551615 2 x y\n"]
+    {
         let (reported, answer) = spoken(stranger, "1");
         assert!(reported.contains("node 2 did not come within 1 s"), "{stranger}: {reported}");
         assert_eq!(answer, "", "{stranger}");

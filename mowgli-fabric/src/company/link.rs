@@ -373,5 +373,7 @@ fn greeting(said: &str) -> Option<(usize, usize, &str, Option<String>)> {
         ["mowgli", rank, size, token, version] => (rank, size, token, Some(version.to_owned())),
         _ => return None,
     };
-    Some((rank.parse().ok()?, size.parse().ok()?, token, version))
+    // The number of a node is one more than its rank, so the greatest rank is no rank.
+    let rank = rank.parse().ok().filter(|&rank| rank != usize::MAX)?;
+    Some((rank, size.parse().ok()?, token, version))
 }

@@ -100,6 +100,7 @@ pub(super) struct Opening {
     /// True if a put can complete when it is placed (`FI_DELIVERY_COMPLETE`), and need not.
     pub(super) reports_placement: bool,
     /// True if puts and gets are atomic operations. Over `tcp` the bytes of a put are placed as they arrive. So where a segment of the
-    /// network ends inside a word, a reader would see half of it. An atomic operation is placed by words after all of it has arrived.
+    /// network ends inside a word, a reader would see half of it. An atomic operation is placed by words after all of it has arrived, and its
+    /// source is read when it is posted.
     pub(super) words_by_atomics: bool,
 }

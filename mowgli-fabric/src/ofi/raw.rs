@@ -197,7 +197,13 @@ impl NodeMemory {
     pub(crate) fn orders(&self) -> Orders {
         // SAFETY: the node is open.
         let orders = unsafe { fabric_node_orders(self.raw.as_ptr()) };
-        Orders { puts: orders & 1 != 0, gets: orders & 2 != 0, atomics: orders & 4 != 0 }
+        Orders {
+            puts: orders & 1 != 0,
+            gets: orders & 2 != 0,
+            atomics: orders & 4 != 0,
+            placements: orders & 8 != 0,
+            sources: orders & 16 != 0,
+        }
     }
 
     /// Returns the largest numbers of words: of a put without a completion, and of any operation that keeps its order.
