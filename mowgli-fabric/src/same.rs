@@ -2,7 +2,7 @@
 //! calls of most objects, so this also compares the code with the interpreted body.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use mowgli_core::event::Call;
@@ -16,6 +16,7 @@ use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::emitted::objects::table;
 use crate::group::Group;
 use crate::local::LocalMemory;
+use crate::objects::Map;
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 use crate::thread::Thread;
@@ -97,10 +98,20 @@ fn beside(
     act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>,
     other: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault> + Send,
 ) -> Vec<Noted> {
+    noting(group, &Arc::default(), act, other)
+}
+
+/// Does the same, and records the operations as they are made.
+fn noting(
+    group: &Group,
+    noted: &Arc<Mutex<Vec<Noted>>>,
+    act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>,
+    other: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault> + Send,
+) -> Vec<Noted> {
     let stack = group.stack([0; 2]).unwrap();
-    let (local, noted) = (LocalMemory::new(stack.memory()), Arc::default());
+    let local = LocalMemory::new(stack.memory());
     let [thread, second] = [0, 1].map(Tid::from_index);
-    let port = NotingPort { port: local.port(thread), noted: Arc::clone(&noted), ids: Vec::new() };
+    let port = NotingPort { port: local.port(thread), noted: Arc::clone(noted), ids: Vec::new() };
     let within = Duration::from_secs(5);
     std::thread::scope(|scope| {
         scope.spawn(|| other(&mut Thread::new(&stack, second, local.port(second), within)).unwrap());
@@ -198,16 +209,27 @@ fn outline(made: &[Noted]) -> Vec<(&'static str, Vec<usize>)> {
 
 /// Compares calls by emitted code with interpreted ones, for objects whose words hold other values then. Returns how many operations the
 /// calls make.
-fn alike<X: Copy>(
+fn alike<X: Copy + Send + Sync>(
     nodes: &[u8],
     add: impl Fn(&mut Group) -> X,
     act: impl Fn(X, &mut Thread<'_>) -> Result<(), Fault>,
 ) -> usize {
+    alike_beside(nodes, add, act, |_, _, _| Ok(()))
+}
+
+/// Does the same while the second thread does something, too. That one sees the operations of the first.
+fn alike_beside<X: Copy + Send + Sync>(
+    nodes: &[u8],
+    add: impl Fn(&mut Group) -> X,
+    act: impl Fn(X, &mut Thread<'_>) -> Result<(), Fault>,
+    other: impl Fn(X, &mut Thread<'_>, &Mutex<Vec<Noted>>) -> Result<(), Fault> + Sync,
+) -> usize {
     let made = [false, true].map(|interpreted| {
         let mut group = Group::new(nodes);
         let objects = add(&mut group);
-        let group = if interpreted { group.interpreted() } else { group };
-        outline(&operations(&group, |thread| act(objects, thread)))
+        let group = if interpreted { group.interpreted().variant("rbl", HASHED) } else { group };
+        let noted = Arc::default();
+        outline(&noting(&group, &noted, |thread| act(objects, thread), |thread| other(objects, thread, &noted)))
     });
     assert_eq!(made[0], made[1]);
     made[0].len()
@@ -238,6 +260,49 @@ fn words_that_are_read_together_and_maps_do_as_their_bodies() {
     assert!(found_nothing > 10 && changed > 50, "{found_nothing} {changed}");
 }
 
+/// The part of a thread in a step with a map.
+type Part = fn(Map, &mut Thread<'_>) -> Result<(), Fault>;
+
+/// Each step in which a thread of another node takes part. A thread that serves finds nothing at first.
+#[test]
+fn a_map_of_two_nodes_does_as_its_body() {
+    let insert: Part = |map, thread| map.insert(thread, 1, 5).map(|is_new| assert!(is_new));
+    let remove: Part = |map, thread| map.remove(thread, 1).map(|was| assert!(was));
+    let serve: Part = |map, thread| map.serve(thread);
+    let try_serve: Part = |map, thread| thread.until(|thread| Ok(map.try_serve(thread)?.then_some(())));
+    let change: Part = |map, thread| {
+        assert_eq!((map.get(thread, 1)?, map.update(thread, 1, 6)?, map.get(thread, 1)?), (Some(5), true, Some(6)));
+        Ok(())
+    };
+    // True if the first thread serves.
+    let changes = (false, [change, |_, _| Ok(())]);
+    let (inserts, removes) = ((false, [insert, serve]), (false, [remove, serve]));
+    let serves = |call: Part| (true, [serve, call]);
+    for steps in [
+        [inserts, changes, removes],
+        [serves(insert), changes, removes],
+        [serves(insert), changes, serves(remove)],
+        [(true, [try_serve, insert]), changes, (true, [try_serve, remove])],
+    ] {
+        let both = Barrier::new(2);
+        let act = |map, thread: &mut Thread<'_>| {
+            steps.iter().try_for_each(|(_, [own, _])| own(map, thread).map(|()| _ = both.wait()))
+        };
+        let others = |map, thread: &mut Thread<'_>, noted: &Mutex<Vec<Noted>>| {
+            let made = || noted.lock().unwrap().len();
+            steps.iter().try_for_each(|(serves, [_, other])| {
+                let before = made();
+                while *serves && made() < before + 10 {
+                    std::thread::yield_now();
+                }
+                other(map, thread).map(|()| _ = both.wait())
+            })
+        };
+        let made = alike_beside(&[1, 2], |group| group.map("map", 2), act, others);
+        assert!(made > 50, "{made}");
+    }
+}
+
 /// Makes calls of two keys that have the same first bucket, and checks their results.
 fn use_table(x: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
     let mut insert = |key: i64, v: i64| {
@@ -247,6 +312,8 @@ fn use_table(x: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
     assert_eq!((insert(1, 5)?, insert(4, 6)?, insert(1, 7)?), (true, true, false));
     let update = || Table::Update { x, key: 4.into(), value: Val::tuple(&[8.into()]) }.into();
     assert_eq!(thread.make(x, |me, x: &table::Object| table::update(me, x, 4, &List::of(&[8])), update), Ok(true));
+    let absent = || Table::Update { x, key: 7.into(), value: Val::tuple(&[8.into()]) }.into();
+    assert_eq!(thread.make(x, |me, x: &table::Object| table::update(me, x, 7, &List::of(&[8])), absent), Ok(false));
     let found = |thread: &mut Thread<'_>, key: i64| {
         let code = |me: &mut Me<'_>, x: &table::Object| {
             let words = table::lookup(me, x, key)?;
@@ -288,6 +355,53 @@ fn a_ring_of_emitted_code_does_what_its_body_does() {
     assert_eq!(but_hash(&emitted), but_hash(&interpreted));
     let differing = emitted.iter().zip(&interpreted).filter(|(one, other)| one.2 != other.2).count();
     assert_eq!(differing, 1, "{emitted:?}\n{interpreted:?}");
+}
+
+/// A thread that writes a ring and reads it, too.
+#[test]
+fn a_writer_that_reads_its_own_ring_does_what_its_body_does() {
+    let ring = |group: &mut Group| group.ring("ring", 0, &[0, 1], 7);
+    let made = alike(&[1, 2], ring, |ring, thread| {
+        assert!(ring.submit_words(thread, &[7, 8])?);
+        assert_eq!(ring.receive_words(thread)?, Some(vec![7, 8]));
+        Ok(())
+    });
+    assert!(made > 15, "{made}");
+}
+
+/// Returns the operations of a reader of two rings. It receives messages, and finds none, or one that has not arrived as a whole.
+fn received(interpreted: bool) -> Vec<Noted> {
+    let mut group = Group::new(&[1, 2]);
+    let [long, short] = [("long", 64), ("short", 7)].map(|(name, size)| group.ring(name, 1, &[0], size));
+    let group = if interpreted { group.variant("rbl", HASHED) } else { group };
+    let stack = group.stack([0; 2]).unwrap();
+    let (local, noted) = (LocalMemory::new(stack.memory()), Arc::<Mutex<Vec<Noted>>>::default());
+    let (ids, within) = ([0, 1].map(Tid::from_index), Duration::from_secs(5));
+    let sent = Arc::<Mutex<Vec<Noted>>>::default();
+    let port = |t: Tid, noted: &Arc<_>| {
+        Box::new(NotingPort { port: local.port(t), noted: Arc::clone(noted), ids: Vec::new() })
+    };
+    let mut reader = Thread::new(&stack, ids[0], port(ids[0], &noted), within);
+    let mut writer = Thread::new(&stack, ids[1], port(ids[1], &sent), within);
+    for ring in [short, long, long] {
+        assert_eq!(ring.receive_words(&mut reader), Ok(None));
+        assert_eq!(ring.submit_words(&mut writer, &[7, 8]), Ok(true));
+        assert_eq!(ring.receive_words(&mut reader), Ok(Some(vec![7, 8])));
+    }
+    // The hash of a third message has not arrived, and the reader has not reported the second one.
+    sent.lock().unwrap().clear();
+    assert_eq!(long.submit_words(&mut writer, &[7, 8]), Ok(true));
+    let hash = sent.lock().unwrap().iter().filter(|(name, ..)| *name == "put").nth(1).unwrap().1[0];
+    local.port(ids[0]).write(Word { node: 1, at: hash }, 1).unwrap();
+    assert_eq!(long.receive_words(&mut reader), Ok(None));
+    let made = noted.lock().unwrap().clone();
+    made
+}
+
+#[test]
+fn a_reader_of_emitted_code_does_what_its_body_does() {
+    let [emitted, interpreted] = [false, true].map(received);
+    assert_eq!(outline(&emitted), outline(&interpreted));
 }
 
 /// Checks that another body leads to other operations, so that the test above can fail.
