@@ -315,9 +315,11 @@ impl EmittedClients {
             states: 100_000,
             time: Duration::from_secs(20),
             executions: false,
-            races: false,
+            races: true,
         });
         let found = found.unwrap();
+        // Each access of the CPU to a word is atomic.
+        assert!(found.races.is_empty(), "client {client}: {:?}\n{}", found.races, self.text);
         // A call that never returns aborts. So its execution has no outcome, which is the same for the term.
         let never = C_PORT.1.lines().position(|line| line.contains("void mw_never(")).unwrap() + 1;
         let is_never = |place: &SourcePlace| place.within.as_ref().is_some_and(|(_, line)| *line as usize == never);

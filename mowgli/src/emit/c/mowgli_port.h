@@ -204,9 +204,16 @@ MW_FN void mw_word_new(struct mw *all, struct mw_word *w, int64_t node, int64_t 
 	if (node == all->node) __atomic_store_n(mw_at(all, w), initial, __ATOMIC_SEQ_CST);
 }
 
-/* Operations of the CPU. On x86 reads and writes are plain loads and stores. */
-MW_FN int64_t mw_read(struct mw_thread *me, const struct mw_word *x) { return __atomic_load_n(mw_at(me->all, x), __ATOMIC_ACQUIRE); }
-MW_FN void mw_write(struct mw_thread *me, const struct mw_word *x, int64_t v) { __atomic_store_n(mw_at(me->all, x), v, __ATOMIC_RELEASE); }
+/* Operations of the CPU. On x86 reads and writes are plain loads and stores. On other CPUs each is sequentially consistent, as in Rust. */
+#ifdef __x86_64__
+#define MW_LOADS __ATOMIC_ACQUIRE
+#define MW_STORES __ATOMIC_RELEASE
+#else
+#define MW_LOADS __ATOMIC_SEQ_CST
+#define MW_STORES __ATOMIC_SEQ_CST
+#endif
+MW_FN int64_t mw_read(struct mw_thread *me, const struct mw_word *x) { return __atomic_load_n(mw_at(me->all, x), MW_LOADS); }
+MW_FN void mw_write(struct mw_thread *me, const struct mw_word *x, int64_t v) { __atomic_store_n(mw_at(me->all, x), v, MW_STORES); }
 MW_FN void mw_mfence(struct mw_thread *me) { (void)me; __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 MW_FN int64_t mw_cas(struct mw_thread *me, const struct mw_word *x, int64_t old, int64_t new)
 {
