@@ -74,8 +74,6 @@ pub(crate) struct Ofi<'a> {
     orders: Orders,
     /// True if the CPU performs the operations of a thread at its own node, and not the provider.
     own_by_cpu: bool,
-    /// True if a put can complete when it is placed, and need not.
-    reports_placement: bool,
     queues: BTreeMap<Tid, Mutex<OpQueue>>,
     control: Mutex<OpQueue>,
     /// All endpoints except the node's.
@@ -144,7 +142,7 @@ impl<'a> Ofi<'a> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
         let control = Mutex::new(control);
-        let (own_by_cpu, reports_placement) = (opening.cpu_excludes, opening.reports_placement);
+        let own_by_cpu = opening.cpu_excludes;
         Ok(Self {
             company,
             _only: only,
@@ -154,7 +152,6 @@ impl<'a> Ofi<'a> {
             limits,
             orders,
             own_by_cpu,
-            reports_placement,
             queues,
             control,
             others,
@@ -367,18 +364,17 @@ impl<'a> Ofi<'a> {
     fn tell(&self, queue: &mut OpQueue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
-        let (kind, put) = self.put_of(1, false);
+        let (kind, put) = self.put_of(1);
         let begun = PostedOp { kind, ..PostedOp::put(rank) };
         self.begin(queue, begun, |end, slot| {
             put(end, raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
         })
     }
 
-    /// Returns the way of a put of so many words, and its function. A put that releases a lock completes when it is placed, if atomic operations
-    /// have to wait for that. Often the thread's next operation there is one. Otherwise [`Ofi::follow`] has to get a word first.
+    /// Returns the way of a put of so many words, and its function.
     #[inline]
-    fn put_of(&self, words: usize, is_release: bool) -> (OpKind, Posts) {
-        if !self.orders.gets || is_release && self.reports_placement && !self.orders.atomics {
+    fn put_of(&self, words: usize) -> (OpKind, Posts) {
+        if !self.orders.gets {
             return (OpKind::DeliveredPut, raw::End::put_delivered);
         }
         if words <= self.limits[0] { (OpKind::Put, raw::End::put) } else { (OpKind::LargePut, raw::End::put_large) }

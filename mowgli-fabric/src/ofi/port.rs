@@ -24,8 +24,6 @@ pub(crate) struct FabricPort<'a> {
     polled: Vec<u64>,
     /// The number of times it has waited in a loop since its last operation other than a read.
     relaxed: u64,
-    /// True if its last operation other than a read was a remote fence. A put after that releases a lock.
-    is_fenced: bool,
     random: Option<fastrand::Rng>,
 }
 
@@ -34,17 +32,7 @@ impl<'a> FabricPort<'a> {
         let mut queue = locked(queue);
         let by = queue.port();
         queue.limit = net.limit;
-        Self {
-            net,
-            queue,
-            thread,
-            copy,
-            by,
-            polled: vec![0; net.layout.nodes()],
-            relaxed: 0,
-            is_fenced: false,
-            random: None,
-        }
+        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
     }
 
     /// Adds delays of random length before operations.
@@ -89,7 +77,6 @@ impl<'a> FabricPort<'a> {
     #[inline]
     fn acts(&mut self) -> Result<(), Fault> {
         self.relaxed = 0;
-        self.is_fenced = false;
         self.starts()
     }
 
@@ -219,13 +206,12 @@ impl mowgli_port::Port for FabricPort<'_> {
     }
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
-        let is_release = self.is_fenced;
         self.acts()?;
         if self.is_near(to) {
             self.at(to).store(self.at(from).load(LOADS), STORES);
             return Ok(());
         }
-        let (kind, put) = self.net.put_of(1, is_release);
+        let (kind, put) = self.net.put_of(1);
         self.begin((from, to, d), kind, put)
     }
 
@@ -248,7 +234,7 @@ impl mowgli_port::Port for FabricPort<'_> {
         self.acts()?;
         let [_, most] = self.net.limits;
         for (to, from) in to.chunks(most).zip(from.chunks(most)) {
-            let (kind, put) = self.net.put_of(from.len(), false);
+            let (kind, put) = self.net.put_of(from.len());
             self.begin_row((from[0], to[0], d), from.len(), kind, put)?;
         }
         Ok(())
@@ -281,7 +267,6 @@ impl mowgli_port::Port for FabricPort<'_> {
     /// meanwhile.
     fn rfence(&mut self, n: i64) -> Result<(), Fault> {
         self.acts()?;
-        self.is_fenced = true;
         let node = n as usize - 1;
         self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)
     }
@@ -322,5 +307,76 @@ impl Port for FabricPort<'_> {
         _ = self.queue.take();
         self.relaxed += 1;
         self.net.relax(self.relaxed, Some(&self.queue));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::ids::{Loc, Node};
+    use mowgli_rdma::wait::{unread, word};
+
+    use super::*;
+    use crate::company::Company;
+    use crate::group::Group;
+    use crate::memory::counted::fences;
+    use crate::ofi::orders::Orders;
+    use crate::ofi::provider::Provider;
+    use crate::port::RemoteFabric as _;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    /// Makes operations of a thread at its own node over the network, by a provider of which no order is requested. It has these orders.
+    /// There are three words, of which nobody reads the last.
+    fn at_own_node(orders: Orders, act: impl FnOnce(&mut FabricPort<'_>, [Word; 3]) -> Result<(), Fault>) {
+        let mut group = Group::new(&[1]);
+        let words = [("x", word(Node(1))), ("y", word(Node(1))), ("z", unread(Node(1)))];
+        let words = words.map(|(name, word)| group.object(name, word));
+        let company = Company::start(1, &[], LIMIT).unwrap();
+        let stack = group.stack([0; 2]).unwrap();
+        let words = words.map(|x: Loc| stack.word(x).unwrap());
+        let mut net = Ofi::open(&company, Provider::Unordered, &stack, 1, LIMIT).unwrap();
+        net.orders = orders;
+        act(&mut net.port_of(Tid::from_index(0), 0), words).unwrap();
+    }
+
+    /// A get shows that puts are placed.
+    #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+    fn an_atomic_begins_when_puts_are_placed() {
+        use mowgli_port::Port as _;
+        let without_atomics = Orders { puts: true, gets: true, atomics: false, placements: true, sources: true };
+        at_own_node(without_atomics, |port, [x, y, _]| {
+            port.put(x, y, 1)?;
+            assert!(port.queue.nodes()[0].has_put);
+            port.rfaa(y, x, 1, 1)?;
+            assert!(!port.queue.nodes()[0].has_put);
+            port.wait(1)
+        });
+    }
+
+    #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+    fn a_get_that_nobody_reads_is_a_fence() {
+        use mowgli_port::Port as _;
+        let none = Orders { puts: false, gets: false, atomics: false, placements: false, sources: false };
+        at_own_node(none, |port, [x, _, z]| {
+            let before = fences();
+            port.get(z, x, 1)?;
+            assert!(port.queue.is_idle() && fences() > before);
+            Ok(())
+        });
+    }
+
+    /// What the page of assumptions says of the providers.
+    #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+    fn orders_of_providers_are_granted() {
+        let all = Orders { puts: true, gets: true, atomics: true, placements: true, sources: true };
+        for (provider, orders) in [(Provider::Tcp, all), (Provider::Shm, Orders { sources: false, ..all })] {
+            let company = Company::start(1, &[], LIMIT).unwrap();
+            let stack = Group::new(&[1]).stack([0; 2]).unwrap();
+            let net = Ofi::open(&company, provider, &stack, 1, LIMIT).unwrap();
+            assert_eq!(net.orders, orders, "{provider:?}");
+        }
     }
 }

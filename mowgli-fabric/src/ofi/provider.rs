@@ -54,14 +54,11 @@ impl Provider {
             source,
             is_ordered: true,
             cpu_excludes: true,
-            reports_placement: false,
             words_by_atomics: false,
         };
         let by_card = |provider, source| Opening { cpu_excludes: false, ..by_cpu(provider, source) };
         Ok(match self {
-            Self::Tcp => {
-                Opening { reports_placement: true, words_by_atomics: true, ..by_cpu("tcp;ofi_rxm", host.to_owned()) }
-            }
+            Self::Tcp => Opening { words_by_atomics: true, ..by_cpu("tcp;ofi_rxm", host.to_owned()) },
             Self::Unordered => {
                 Opening { is_ordered: false, words_by_atomics: true, ..by_card("tcp;ofi_rxm", host.to_owned()) }
             }
@@ -97,8 +94,6 @@ pub(super) struct Opening {
     /// True if the provider makes atomic operations by locked instructions of the CPU at the target. Then those of the CPU there
     /// exclude them.
     pub(super) cpu_excludes: bool,
-    /// True if a put can complete when it is placed (`FI_DELIVERY_COMPLETE`), and need not.
-    pub(super) reports_placement: bool,
     /// True if puts and gets are atomic operations. Over `tcp` the bytes of a put are placed as they arrive. So where a segment of the
     /// network ends inside a word, a reader would see half of it. An atomic operation is placed by words after all of it has arrived, and its
     /// source is read when it is posted.
