@@ -1,5 +1,6 @@
 //! The figure of LOCO about its key-value store (Fig. 17), on the processes of one machine: calls a second by nodes, clients, mixes and
-//! distributions of keys. Redis is measured beside it, with as many clients, if `redis-server` is installed.
+//! distributions of keys. Beside it are the map of bytes and, if `redis-server` is installed, Redis, with as many clients. These two have the
+//! same keys and values, which are bytes. LOCO's store has numbers.
 //!
 //! `cargo bench -p mowgli-fabric --bench stores -- shm --plot docs/stores.svg` measures one provider and draws two charts.
 
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use itertools::Itertools;
-use mowgli_fabric::{Company, Fault, Group, Map, Provider, Thread};
+use mowgli_fabric::{ByteMap, Company, Fault, Group, Map, Provider, Thread};
 use plot::{Chart, Series};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -68,6 +69,29 @@ struct Point {
     threads: usize,
     updates: f64,
     theta: f64,
+    /// True for the map of bytes.
+    has_bytes: bool,
+}
+
+/// A map of Mowgli.
+#[derive(Clone, Copy)]
+enum Store {
+    Words(Map),
+    Bytes(ByteMap),
+}
+
+impl Store {
+    fn call(self, thread: &mut Thread<'_>, key: i64, is_update: bool) -> Result<(), Fault> {
+        match self {
+            Self::Words(map) if is_update => map.update(thread, key, key).map(drop),
+            Self::Words(map) => map.get(thread, key).map(drop),
+            Self::Bytes(map) => {
+                let text = key.to_string();
+                let key = text.as_bytes();
+                if is_update { map.update(thread, key, key).map(drop) } else { map.get(thread, key).map(drop) }
+            }
+        }
+    }
 }
 
 fn main() -> Result<(), String> {
@@ -102,16 +126,18 @@ impl Args {
         charts: &mut [Vec<Series>; 2],
     ) -> Result<(), String> {
         let redis_name = if provider == Provider::Tcp { "Redis over tcp" } else { "Redis over its socket" };
-        let name = format!("Mowgli over {}", provider.name());
-        let mut lines = [(); 2].map(|()| [name.clone(), redis_name.to_owned()].map(|name| (name, Vec::new())));
+        let names = ["", ", bytes"].map(|kind| format!("Mowgli over {}{kind}", provider.name()));
+        let names = [&names[0], &names[1], redis_name];
+        let mut lines = [(); 2].map(|()| names.map(|name| (name.to_owned(), Vec::new())));
         println!("{}: calls a second", provider.name());
         let axes = THETAS.into_iter().cartesian_product(MIXES).cartesian_product([1, 2]);
         for (((theta, updates), threads), nodes) in axes.cartesian_product(1..=self.nodes) {
-            let point = Point { keys: self.keys, nodes, threads, updates, theta };
-            let mut turns = [(); 2].map(|()| Vec::new());
+            let point = Point { keys: self.keys, nodes, threads, updates, theta, has_bytes: false };
+            let mut turns = [(); 3].map(|()| Vec::new());
             for _ in 0..TURNS {
                 turns[0].push(point.by_mowgli(provider));
-                turns[1].push(redis.as_ref().map_err(String::clone).and_then(|redis| point.by_redis(redis, provider)));
+                turns[1].push(Point { has_bytes: true, ..point }.by_mowgli(provider));
+                turns[2].push(redis.as_ref().map_err(String::clone).and_then(|redis| point.by_redis(redis, provider)));
             }
             let percent = updates * 100.0;
             print!("theta {theta:.2}, {percent:>3} % updates, {nodes} nodes, {threads} clients each");
@@ -139,15 +165,18 @@ impl Args {
 
 impl Point {
     /// Returns the point as arguments.
-    fn arguments(self) -> [String; 5] {
-        let Self { keys, nodes, threads, updates, theta } = self;
-        [keys.to_string(), nodes.to_string(), threads.to_string(), updates.to_string(), theta.to_string()]
+    fn arguments(self) -> [String; 6] {
+        let Self { keys, nodes, threads, updates, theta, has_bytes } = self;
+        let counts = [keys, nodes, threads, has_bytes.into()].map(|n| n.to_string());
+        let [keys, nodes, threads, has_bytes] = counts;
+        [keys, nodes, threads, updates.to_string(), theta.to_string(), has_bytes]
     }
 
     fn parsed(arguments: &[String]) -> Self {
         let numbers = arguments.iter().filter_map(|n| n.parse::<f64>().ok()).collect_array();
-        let [keys, nodes, threads, updates, theta] = numbers.expect("five numbers");
-        Self { keys: keys as usize, nodes: nodes as usize, threads: threads as usize, updates, theta }
+        let [keys, nodes, threads, updates, theta, has_bytes] = numbers.expect("six numbers");
+        let [keys, nodes, threads] = [keys, nodes, threads].map(|n| n as usize);
+        Self { keys, nodes, threads, updates, theta, has_bytes: has_bytes > 0.0 }
     }
 
     fn by_mowgli(self, provider: Provider) -> Result<u64, String> {
@@ -161,15 +190,18 @@ impl Point {
     fn rate(self, company: &Company, provider: Provider) -> Result<u64, Fault> {
         let of: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n as u8; self.threads]).collect();
         let mut group = Group::new(&of).within(LIMIT);
-        let (map, made) = (group.map("m", self.keys), group.atomic("made", 1));
+        let store = if self.has_bytes {
+            Store::Bytes(group.byte_map("m", self.keys, 8))
+        } else {
+            Store::Words(group.map("m", self.keys))
+        };
+        let made = group.atomic("made", 1);
         let barrier = group.barrier("b", &(0..of.len()).collect_vec());
         let rates = group.run_among(company, provider, |thread| {
-            self.fill(map, thread)?;
+            self.fill(store, thread)?;
             barrier.wait(thread)?;
             let client = thread.id().index();
-            let count = self.counted(client, |key, is_update| {
-                if is_update { map.update(thread, key, key).map(drop) } else { map.get(thread, key).map(drop) }
-            })?;
+            let count = self.counted(client, |key, is_update| store.call(thread, key, is_update))?;
             made.fetch_add(thread, count)?;
             barrier.wait(thread)?;
             made.load(thread)
@@ -178,12 +210,13 @@ impl Point {
     }
 
     /// Gives all keys values. The first threads of all nodes insert in turn, and the last ones of the other nodes serve.
-    fn fill(self, map: Map, thread: &mut Thread<'_>) -> Result<(), Fault> {
+    fn fill(self, store: Store, thread: &mut Thread<'_>) -> Result<(), Fault> {
         let (node, place) = (thread.id().index() / self.threads, thread.id().index() % self.threads);
         for key in 0..self.keys {
-            match (key % self.nodes == node, place) {
-                (true, 0) => _ = map.insert(thread, key as i64, 0)?,
-                (false, place) if place == self.threads - 1 => map.serve(thread)?,
+            match (store, key % self.nodes == node, place) {
+                (Store::Words(map), true, 0) => _ = map.insert(thread, key as i64, 0)?,
+                (Store::Words(map), false, place) if place == self.threads - 1 => map.serve(thread)?,
+                (Store::Bytes(map), true, 0) => _ = map.insert(thread, key.to_string().as_bytes(), b"0")?,
                 _ => {}
             }
         }

@@ -43,11 +43,11 @@ impl Program {
     /// Runs it in so many processes by Open MPI, with these parameters of Open MPI, names and values.
     ///
     /// # Errors
-    /// If Open MPI fails, or takes more than a minute.
+    /// If Open MPI fails, or takes more than five minutes.
     pub fn by_open_mpi(&self, processes: usize, parameters: &[&str], arguments: &[String]) -> Result<String, String> {
         output(
             Command::new("timeout")
-                .args(["60", "mpirun", "--oversubscribe", "-n", &processes.to_string()])
+                .args(["300", "mpirun", "--oversubscribe", "-n", &processes.to_string()])
                 .args(parameters.chunks(2).flat_map(|pair| ["--mca", pair[0], pair[1]]))
                 .arg(&self.0)
                 .args(arguments)
