@@ -85,9 +85,13 @@ const FAULTS: [(&str, Role); 21] = [
         Ok(())
     }),
     ("panics", |company, provider| meets(company, provider, 1, || panic!("the cup is empty"))),
-    ("panics_alone", |company, _| match company.rank() {
-        1 => panic!("the cup is empty"),
-        _ => company.gather("").map(|_| ()),
+    ("panics_alone", |company, _| {
+        // All have come.
+        company.gather("")?;
+        match company.rank() {
+            1 => panic!("the cup is empty"),
+            _ => company.gather("").map(|_| ()),
+        }
     }),
     ("stops", stops),
     ("gathers_over", gathers_over),

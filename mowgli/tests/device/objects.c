@@ -106,7 +106,7 @@ static int waits(bool has_hook)
 {
 	struct mw_thread *me = &threads[1];
 	if (has_hook) me->again = counted_call;
-	else me->deadline = mw_now() + 300000000;
+	else me->deadline = mw_now() + 2000000000;
 	signal(SIGABRT, aborted);
 	poll_queue = me->cq[1]->context->ops.poll_cq;
 	me->cq[1]->context->ops.poll_cq = counted_poll;
