@@ -17,7 +17,7 @@ use crate::processes::load::{Load, Store};
 use crate::processes::nanoseconds;
 use crate::slurm;
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(90);
 
 /// The line that the first process prints when all is well.
 const DONE: &str = "all have met";
