@@ -261,23 +261,23 @@ fn words_that_are_read_together_and_maps_do_as_their_bodies() {
 }
 
 /// The part of a thread in a step with a map.
-type Part = fn(Map, &mut Thread<'_>) -> Result<(), Fault>;
+type MapPart = fn(Map, &mut Thread<'_>) -> Result<(), Fault>;
 
 /// Each step in which a thread of another node takes part. A thread that serves finds nothing at first.
 #[test]
 fn a_map_of_two_nodes_does_as_its_body() {
-    let insert: Part = |map, thread| map.insert(thread, 1, 5).map(|is_new| assert!(is_new));
-    let remove: Part = |map, thread| map.remove(thread, 1).map(|was| assert!(was));
-    let serve: Part = |map, thread| map.serve(thread);
-    let try_serve: Part = |map, thread| thread.until(|thread| Ok(map.try_serve(thread)?.then_some(())));
-    let change: Part = |map, thread| {
+    let insert: MapPart = |map, thread| map.insert(thread, 1, 5).map(|is_new| assert!(is_new));
+    let remove: MapPart = |map, thread| map.remove(thread, 1).map(|was| assert!(was));
+    let serve: MapPart = |map, thread| map.serve(thread);
+    let try_serve: MapPart = |map, thread| thread.until(|thread| Ok(map.try_serve(thread)?.then_some(())));
+    let change: MapPart = |map, thread| {
         assert_eq!((map.get(thread, 1)?, map.update(thread, 1, 6)?, map.get(thread, 1)?), (Some(5), true, Some(6)));
         Ok(())
     };
     // True if the first thread serves.
     let changes = (false, [change, |_, _| Ok(())]);
     let (inserts, removes) = ((false, [insert, serve]), (false, [remove, serve]));
-    let serves = |call: Part| (true, [serve, call]);
+    let serves = |call: MapPart| (true, [serve, call]);
     for steps in [
         [inserts, changes, removes],
         [serves(insert), changes, removes],

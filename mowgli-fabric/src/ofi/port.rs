@@ -367,7 +367,7 @@ mod tests {
         });
     }
 
-    /// What the page of assumptions says of the providers.
+    /// The page of assumptions says the same.
     #[test]
     #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn orders_of_providers_are_granted() {
