@@ -321,7 +321,6 @@ mod tests {
     use crate::memory::counted::fences;
     use crate::ofi::orders::Orders;
     use crate::ofi::provider::Provider;
-    use crate::port::RemoteFabric as _;
 
     const LIMIT: Duration = Duration::from_secs(20);
 
