@@ -486,8 +486,8 @@ impl<'n> Threads<'_, 'n> {
         Err(if ways.is_empty() { Frontier::Never(Box::new(call)) } else { Frontier::Free(Box::new(call), ways) })
     }
 
-    /// Keeps the results of an interchangeable call with which it and the equal calls around it return in ascending order. Enough
-    /// larger results must be left for the calls that follow.
+    /// Keeps the results of an interchangeable call with which it and the equal calls around it return in ascending order. Only
+    /// interchangeable calls are between these. Enough larger results must be left for the calls that follow.
     fn keep_one_order(
         &self,
         thread: Tid,
@@ -495,7 +495,8 @@ impl<'n> Threads<'_, 'n> {
         (run, control): (&Run, &Continuation),
         ways: &mut Vec<(Val, (usize, Shape))>,
     ) {
-        let last = run.trace.events.last().filter(|e| e.call == *call).map(|e| e.ret);
+        let before = run.trace.events.iter().rev().take_while(|e| self.is_interchangeable(&e.call));
+        let last = before.into_iter().find(|e| e.call == *call).map(|e| e.ret);
         let mut open: Vec<Val> =
             ways.iter().map(|(ret, _)| *ret).filter(|ret| last.is_none_or(|last| last < *ret)).collect();
         open.sort();
@@ -506,7 +507,11 @@ impl<'n> Threads<'_, 'n> {
         ways.retain(|(ret, _)| open.contains(ret));
     }
 
-    /// Counts the calls that directly follow a call in its thread and are equal to it. The results do not matter for that.
+    fn is_interchangeable(&self, call: &Call) -> bool {
+        self.libraries.of(call).is_interchangeable(call)
+    }
+
+    /// Counts the calls equal to this one among the interchangeable ones that follow in its thread. The results do not matter.
     fn equal_calls_behind(
         &self,
         thread: Tid,
@@ -515,14 +520,17 @@ impl<'n> Threads<'_, 'n> {
         (ret, (_, shape)): &(Val, (usize, Shape)),
     ) -> usize {
         let (mut run, mut control) = (run.with_room(), Continuation { peeks: true, ..control.clone() });
-        for count in 0.. {
-            control.returned(&mut run, Event { thread, call: call.clone(), ret: *ret }, shape.clone());
+        let (mut last, mut count) = (call.clone(), 0);
+        loop {
+            control.returned(&mut run, Event { thread, call: last, ret: *ret }, shape.clone());
             match self.advance(thread, &mut run, &mut control) {
-                Frontier::Never(next) if *next == *call => {}
+                Frontier::Never(next) if self.is_interchangeable(&next) => {
+                    count += usize::from(*next == *call);
+                    last = *next;
+                }
                 _ => return count,
             }
         }
-        unreachable!("a thread has a bound on its instructions")
     }
 
     fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {

@@ -244,8 +244,8 @@ pub trait Hints: Library {
         false
     }
 
-    /// True if no program reads the result of such a call, and equal calls can exchange their results. They follow each other
-    /// directly in a thread, in any execution. The search then lets them return in one order only.
+    /// True if no program reads the result of such a call, and equal calls of a thread can exchange their results. Only such calls
+    /// are between them, in any execution. The search then lets them return in one order only.
     fn is_interchangeable(&self, call: &Call) -> bool {
         let _ = call;
         false

@@ -43,7 +43,7 @@ pub(crate) use calls::{is_confirmed, is_first_confirmed, is_remote, node_towards
 /// poll has taken, and returns its identifier. Calls that return none, such as `PollAny`, have an error then.
 #[derive(Clone, Copy, Debug)]
 pub struct Tso {
-    completes_in_order: bool,
+    pub(crate) completes_in_order: bool,
 }
 
 impl Tso {
@@ -136,7 +136,7 @@ impl Hints for Tso {
         polls(call) && !world.crashes.nodes.is_empty()
     }
 
-    /// Polls that directly follow each other take the same operations together, whichever each of them takes.
+    /// Polls with only polls between them take the same operations together, whichever each of them takes.
     fn is_interchangeable(&self, call: &Call) -> bool {
         !self.completes_in_order && polls(call)
     }

@@ -139,9 +139,10 @@ impl Machine<'_> {
         runs
     }
 
-    /// Returns the state after all steps that are taken at once.
+    /// Returns the state after all steps that are taken at once, with what arrived in one order.
     fn settled(&mut self, mut state: State) -> State {
         while self.at_once(&mut state).is_some() {}
+        state.pairs.iter_mut().for_each(|pair| pair.sort(self.switches.network));
         state
     }
 

@@ -181,11 +181,41 @@ impl<'a> Programs<'a> {
             return known;
         }
         let Next::Call(call) = self.next(place).clone() else { unreachable!("only calls return") };
-        let event = Event { thread: Tid::from_index(thread), call, ret };
-        let earlier = [self.earlier(place), &[event]].concat();
-        let after = self.add(thread, earlier, Some(place));
+        let after = self.exchanged(thread, place, &call, ret).unwrap_or_else(|| {
+            let event = Event { thread: Tid::from_index(thread), call, ret };
+            let earlier = [self.earlier(place), &[event]].concat();
+            self.add(thread, earlier, Some(place))
+        });
         self.known.insert((thread, place, ret), after);
         after
+    }
+
+    /// Returns the place with this result before a greater one of an equal call. Both are polls with only polls between them.
+    /// Completions come in any order, and no program reads what a poll returns. So n polls in a row lead to a place for each set
+    /// of results, and not for each order. Code outside of this crate may read a result.
+    fn exchanged(&mut self, thread: usize, place: u32, call: &Call, ret: Val) -> Option<u32> {
+        let ProgramSource::Progs(_) = self.source else { return None };
+        let is_poll = |call: &Call| call.library == TSO && Tso { completes_in_order: false }.is_interchangeable(call);
+        if !is_poll(call) || !matches!(ret, Val::Tuple(_)) {
+            return None;
+        }
+        let (mut first, mut between) = (place, Vec::new());
+        let greater = loop {
+            let last = self.earlier(first).last().filter(|last| is_poll(&last.call))?.clone();
+            first = self.places[first as usize].before?;
+            if last.call == *call {
+                break last;
+            }
+            between.push(last);
+        };
+        if greater.ret < ret {
+            return None;
+        }
+        let least = Event { ret, ..greater.clone() };
+        [least].into_iter().chain(between.into_iter().rev()).chain([greater]).try_fold(first, |place, event| {
+            matches!(self.next(place), Next::Call(next) if *next == event.call)
+                .then(|| self.after(thread, place, event.ret))
+        })
     }
 }
 

@@ -167,6 +167,15 @@ impl QueuePair {
         !is_open
     }
 
+    /// Sorts what arrived by its operations, if completions and results come in any order. The order of arrival then decides
+    /// nothing, so n operations have one state in place of n! of them.
+    pub(super) fn sort(&mut self, network: Network) {
+        if !network.completes_in_order && network.returns == Order::None {
+            self.remote.make_contiguous().sort_by_key(|arrived| arrived.nth);
+            self.local.make_contiguous().sort_by_key(LocalWrite::nth);
+        }
+    }
+
     /// Returns the position of the confirmation of the oldest operation whose confirmation was not taken, if it has
     /// come.
     pub(super) fn oldest_confirmed(&self, network: Network) -> Option<usize> {
@@ -258,6 +267,12 @@ impl QueuePair {
 }
 
 impl LocalWrite {
+    /// Returns the number of operations before its own.
+    fn nth(&self) -> u32 {
+        let (Self::Write(.., part) | Self::Confirmation(part)) = self;
+        part.nth
+    }
+
     /// Returns the place of the call of its operation.
     pub(super) fn call(&self) -> u32 {
         let (Self::Write(.., part) | Self::Confirmation(part)) = self;
