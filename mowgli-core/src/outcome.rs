@@ -33,6 +33,8 @@ pub struct Explored {
     pub traces: u64,
     /// The libraries whose specification does not cover some execution, because the program breaks an assumption.
     pub uncovered: BTreeSet<Name>,
+    /// The thread that makes a call which is not well defined, and the results of its calls before, if the search knows them.
+    pub undefined: Option<(Tid, Vec<Val>)>,
 }
 
 /// The number of runs of a thread up to which a program counts as small. The search guesses values there, because that is
@@ -74,8 +76,8 @@ impl Problem<'_> {
         let mut rounds_matter = false;
         let (mut undefined, mut uncovered) = (None, BTreeSet::new());
         let mut visit = |solver: &mut Solver<'_>| match undefined_sum(solver) {
-            Some(why) => {
-                undefined.get_or_insert(why);
+            Some(fault) => {
+                undefined.get_or_insert(fault);
                 Flow::Continue
             }
             None => {
@@ -101,7 +103,9 @@ impl Problem<'_> {
                 SearchEnd::Late => break,
             }
         }
-        explored.stop = undefined.map(Stop::IllDefined).or(explored.stop);
+        if let Some((why, place)) = undefined {
+            (explored.stop, explored.undefined) = (Some(Stop::IllDefined(why)), Some(place));
+        }
         explored.uncovered = uncovered;
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
@@ -288,7 +292,9 @@ impl Problem<'_> {
     /// Returns the reasons why no `wanted` outcome exists: each way to get one, with its refutation; at most `most` of
     /// them. A complete but empty result means that no plain execution has such an outcome.
     pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
-        let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
+        let Skeletons { threads, stop, .. } = skeletons(&self.unfolder(), self.programs);
+        // A run that comes to a call which is not well defined has no outcome.
+        let mut stop = stop.filter(|stop| !matches!(stop, Stop::IllDefined(_)));
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
             if (self.limits.expired)() {
@@ -396,17 +402,17 @@ fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
     runs.flat_map(|run| &run.trace.events).collect()
 }
 
-/// Returns the fault of an event that adds to a value that has no sum: what it writes is then undefined.
-fn undefined_sum(solver: &Solver<'_>) -> Option<String> {
+/// Returns the fault of an event that adds to a value that has no sum, because what it writes is then undefined. Also returns its
+/// thread, with the results of the calls before.
+fn undefined_sum(solver: &Solver<'_>) -> Option<(String, (Tid, Vec<Val>))> {
     (0..solver.graph.len()).find_map(|s| {
         let place = &solver.graph.subs[s];
         let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
         (is_step && solver.value_written(s) == Some(Val::Top)).then(|| {
             let event = solver.graph.events[place.event];
-            format!(
-                "{} calls {}: it adds to a value that is no number and no element of an array",
-                event.thread, event.call
-            )
+            let why = "it adds to a value that is no number and no element of an array";
+            let own = solver.graph.events[..place.event].iter().filter(|e| e.thread == event.thread);
+            (format!("{} calls {}: {why}", event.thread, event.call), (event.thread, own.map(|e| e.ret).collect()))
         })
     })
 }

@@ -163,6 +163,10 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
         ));
     }
     let prices = ask.costs.of(&remedies)?;
+    let solved = solve(test, &[], ask.limits);
+    if let Some(error) = solved.error(test) {
+        return Err(error);
+    }
     if ask.weaken {
         let is_goal = |a: &Assertion| matches!(a.quantifier, Quantifier::Forbidden | Quantifier::Forall);
         if !test.assertions.iter().any(is_goal) && !says_ends(test) {
@@ -172,7 +176,6 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
         }
         return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask);
     }
-    let solved = solve(test, &[], ask.limits);
     if let Some(found) = TestRepairs::without_search(test, &solved) {
         return Ok(found);
     }
@@ -313,7 +316,7 @@ impl TestRepairs {
             TestVerdict::Holds | TestVerdict::Unasserted => (Some(true), None),
             TestVerdict::Vacuous => (None, Some("vacuous: no execution ends".to_owned())),
             TestVerdict::Fails => (Some(false), Some(format!("no repair: {} is false", { missing }.next()?))),
-            TestVerdict::Stuck | TestVerdict::Undecided => return None,
+            TestVerdict::Stuck | TestVerdict::Undecided | TestVerdict::IllDefined => return None,
         };
         let beyond = beyond.map(|why| why + ", and insertions only take executions away");
         let (name, model) = (test.name.clone(), test.model.to_string());

@@ -23,7 +23,7 @@ use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::{WHY_NONE, ends, libraries, stuck_kinds};
+use crate::litmus::run::{WHY_NONE, ends, ill_defined, libraries, solve, stuck_kinds};
 use crate::litmus::test::{Arg, Model, Statement, Test, TestThread};
 
 /// The verdict on the robustness of a program.
@@ -197,6 +197,10 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Ok(None) if by_theorem => RobustVerdict::ByTheorem,
         Ok(None) => RobustVerdict::BySearch,
         Ok(Some((execution, cycle))) => RobustVerdict::NotRobust(Box::new(execution), cycle),
+        Err(Stop::IllDefined(why)) => {
+            let error = solve(test, &[], limits).error(test);
+            return Err(error.unwrap_or_else(|| ill_defined(test, &why)));
+        }
         Err(_) if by_theorem => RobustVerdict::ByTheorem,
         Err(stop) => RobustVerdict::Undecided(stop),
     };

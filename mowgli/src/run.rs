@@ -18,7 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::machine::answered;
-use crate::litmus::run::TestVerdict;
+use crate::litmus::run::{Answer, TestVerdict};
 use crate::litmus::test::{Model, Statement, Test};
 
 /// The fabric that a test runs over.
@@ -203,6 +203,12 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<O
     let switches = switches(test)?;
     let stack = stack(catalogue, test, ask.variants)?;
     let ready = PreparedTest { test, stack, programs: test.programs(usize::MAX), switches, ask };
+    // A test that has no meaning makes calls that nothing can run.
+    let limits = Limits { expired: &|| ask.deadline.expired(), ..Limits::default() };
+    let answer = answered(catalogue, test, &[], limits);
+    if let Some(error) = answer.error(test) {
+        return Err(error);
+    }
     let seen = match ask.over {
         RunOver::Local => ready.here(|_| (Fabric::Local, None)),
         RunOver::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
@@ -212,12 +218,11 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<O
     if matches!(ask.over, RunOver::Processes(company, _) if company.rank() > 0) {
         return Ok(None);
     }
-    Ok(Some(held(catalogue, test, ask, seen)))
+    Ok(Some(held(test, ask, answer, seen)))
 }
 
 /// Compares the outcomes of runs with those of the model.
-fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeCounts) -> Ran {
-    let answer = answered(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
+fn held(test: &Test, ask: &RunRequest<'_>, answer: Answer, seen: OutcomeCounts) -> Ran {
     let verdict = answer.verdict(test);
     let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
     let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));

@@ -102,7 +102,37 @@ fn servers_are_explained_and_repaired() {
         assert_eq!(ran.code, 0, "{command}: {}{}", ran.out, ran.err);
         assert!(command != "explain" || ran.out.contains("The specifications forbid it."), "{}", ran.out);
     }
-    is_bad(&["run", &test], &["server(...)"]);
+    let what = "all threads end, and not server(...)";
+    for args in [&["run"][..], &["robust"], &["convert", "--to", "c-verbs"]] {
+        is_bad(&[args, &[&test]].concat(), &[what, "let the server make as many rounds as the others need"]);
+    }
+}
+
+/// A sum of values that have none is an error of the test, in every command, with its line.
+#[test]
+fn statements_without_a_meaning_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [
+        ("rfaa(r, p, 1) ;\n poll(2)", "line 4, rfaa(r, p, 1): P1 calls RFAA(r, p, 1): it adds to a value"),
+        ("a := faa(q, 1)", "line 4, a := faa(q, 1): P1 calls FAA(q, 1): it adds to a value"),
+        ("a := &y ;\n b := a + 1", "`b := a + 1` in line 5"),
+        ("a := true ;\n q := a + 1", "`q := a + 1` in line 5"),
+        ("a := q ;\n if a + 1 = 2 { r := 1 }", "`if a + 1 = 2 {` in line 5"),
+        ("a := 5 ;\n w[a] := 1", "w[5]"),
+    ];
+    for (at, (row, why)) in rows.into_iter().enumerate() {
+        let text = format!(
+            "RDMA_TSO t\n{{ y@1 = 7; r@1 = 0; p@2 = &y; q@1 = &y; w@1[2] = 0; }}\n P1@1 ;\n {row} ;\nforall (r=0)\n"
+        );
+        let test = file(folder.path(), &format!("t{at}.litmus"), &text);
+        for command in ["litmus", "explain", "repair", "robust", "walk", "run", "networks", "report --json"] {
+            let ran = mowgli(&[&command.split(' ').collect::<Vec<_>>()[..], &[&test]].concat());
+            let all = ran.out + &ran.err;
+            assert!(ran.code == 2 && !all.contains("panicked"), "{command} {row}: {}: {all}", ran.code);
+            // The machine names the call, and no line.
+            assert!(all.contains(why) || command == "walk" && all.contains("P1 calls"), "{command}: {all}");
+        }
+    }
 }
 
 /// All commands that solve tests, on all tests of this repository.

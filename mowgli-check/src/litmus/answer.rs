@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test};
+use crate::error::{Code, InputError};
 
 /// The answer to a test.
 #[derive(Clone, Debug)]
@@ -75,6 +76,8 @@ pub enum TestVerdict {
     Stuck,
     /// A limit cut the search short.
     Undecided,
+    /// A statement has no meaning in some execution, for example a sum of a truth value.
+    IllDefined,
 }
 
 impl TestVerdict {
@@ -88,6 +91,7 @@ impl TestVerdict {
             Self::Vacuous => "vacuous",
             Self::Stuck => "stuck",
             Self::Undecided => "undecided",
+            Self::IllDefined => "ill-defined",
         }
     }
 
@@ -97,13 +101,14 @@ impl TestVerdict {
         matches!(self, Self::Fails | Self::Vacuous | Self::Stuck)
     }
 
-    /// Returns the exit code of a command. It is 0 if nothing is wrong, and 1 if an assertion is false. It is 3 if the verdict
-    /// is open, or if executions are stuck about which the test has no assertion.
+    /// Returns the exit code of a command. It is 0 if nothing is wrong, 1 if an assertion is false, and 2 if the test itself is
+    /// wrong. It is 3 if the verdict is open, or if executions are stuck about which the test has no assertion.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Holds | Self::Unasserted => 0,
             Self::Fails => 1,
+            Self::IllDefined => 2,
             Self::Vacuous | Self::Stuck | Self::Undecided => 3,
         }
     }
@@ -118,6 +123,12 @@ impl Serialize for TestVerdict {
 
 /// The explanation for a program of which no execution ends.
 pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
+
+/// Returns the error in a test that has no meaning, for this reason.
+#[must_use]
+pub fn ill_defined(test: &Test, why: &str) -> InputError {
+    InputError::new(Code::Value, format!("{}: {why}", test.name))
+}
 
 /// Returns the message for a program of which no execution ends.
 pub(crate) fn vacuous() -> String {
@@ -140,6 +151,12 @@ impl Answer {
             explored.stop = explored.stop.or_else(|| stop.clone());
         }
         let stuck = Found::new(kinds, stop);
+        if let (Some(Stop::IllDefined(why)), Some((thread, results))) = (&mut explored.stop, &explored.undefined)
+            && let Some(at) = test.standing(thread.index(), results).statement
+        {
+            let (line, text) = &test.threads[thread.index()].source[at];
+            *why = format!("line {line}, {text}: {why}");
+        }
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();
@@ -169,6 +186,7 @@ impl Answer {
     pub fn verdict(&self, test: &Test) -> TestVerdict {
         let fails = || self.holds.iter().chain(&self.liveness).any(|holds| *holds == Some(false));
         match () {
+            () if self.error(test).is_some() => TestVerdict::IllDefined,
             // An `allowed` assertion is false here only because no execution ends.
             () if self.is_vacuous() && !test.is_meant_vacuous() => TestVerdict::Vacuous,
             () if fails() => TestVerdict::Fails,
@@ -177,6 +195,12 @@ impl Answer {
             () if test.assertions.is_empty() && test.liveness.is_empty() => TestVerdict::Unasserted,
             () => TestVerdict::Holds,
         }
+    }
+
+    /// Returns the error in a test that has no meaning, because a call or a sum in it is not well defined.
+    #[must_use]
+    pub fn error(&self, test: &Test) -> Option<InputError> {
+        if let Stop::IllDefined(why) = self.stop()? { Some(ill_defined(test, why)) } else { None }
     }
 
     /// Returns a line for each way in which the test is outside of what a specification covers.

@@ -3,6 +3,7 @@
 //! An outcome of a run is one of the model, because the machine has no others (SYNC Theorem 7). So a run decides that an
 //! outcome is possible, and never that it is not.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,18 +16,21 @@ use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
-use super::run::{act_in_words, has_machine, solve_in};
+use super::run::{act_in_words, has_machine, solve_in, unended};
 use super::stuck::{self, StuckKinds};
 use super::test::Test;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
-use crate::interrupt::{Deadline, Failure, Undecided};
+use crate::interrupt::{Failure, requested};
 
 /// The most random runs that look for what a search left open.
 pub const RUNS: u64 = 200;
 
-/// The most seconds of these runs: a run of a loop that counts has no end.
-const SECONDS: u64 = 2;
+/// The most steps of one run. A run of a loop that counts has no end, and each of its steps takes longer than the one before.
+const STEPS: u64 = 500;
+
+/// The most steps of the runs after a search.
+const ALL_STEPS: u64 = 40 * STEPS;
 
 /// A visitor of random runs that end: it gets the seed, the values that the test shows, and the choices. It returns whether
 /// it wants more runs.
@@ -51,12 +55,18 @@ fn visit_runs(
             choices.push(choice);
             choice
         };
-        match walks.walk(&test.observed, &mut choose, &mut |_| {}, expired) {
+        let steps = Cell::new(0);
+        let is_over = || {
+            steps.set(steps.get() + 1);
+            steps.get() > STEPS || expired()
+        };
+        match walks.walk(&test.observed, &mut choose, &mut |_| {}, &is_over) {
             Ok(WalkEnd::Outcome(outcome)) if !visit(seed, test.values(&outcome), choices) => {
                 return Ok(seed + 1 - begin);
             }
-            Ok(_) => {}
-            Err(_) => return Ok(seed - begin),
+            Err(_) if steps.get() <= STEPS => return Ok(seed - begin),
+            // The run is stuck, discarded, or too long.
+            Ok(_) | Err(_) => {}
         }
     }
     Ok(all)
@@ -89,27 +99,31 @@ pub fn witness_runs(
 }
 
 /// Adds to an incomplete answer with open assertions the outcomes of random runs, which may decide them. Other answers, and
-/// those of a model without a machine, stay the same.
+/// those of a model without a machine, stay the same. The runs have steps of their own, because those of the search are used up.
 #[must_use]
-pub fn with_witness_runs(test: &Test, answer: Answer, expired: &dyn Fn() -> bool) -> Answer {
+pub fn with_witness_runs(test: &Test, answer: Answer) -> Answer {
     let open = answer.holds.iter().map(Option::is_none).collect_vec();
     // A browser has no clock; its page makes runs of its own.
-    if answer.explored.stop.is_none() || !open.contains(&true) || cfg!(target_arch = "wasm32") {
+    let is_limited = answer.explored.stop.is_some() && answer.error(test).is_none();
+    if !is_limited || !open.contains(&true) || cfg!(target_arch = "wasm32") {
         return answer;
     }
-    let deadline = Deadline::after(Some(SECONDS));
-    let is_over = || deadline.expired() || expired();
+    let steps = Cell::new(0);
+    let is_over = || {
+        steps.set(steps.get() + 1);
+        steps.get() > ALL_STEPS || requested()
+    };
     match witness_runs(test, &open, 0..RUNS, &is_over) {
         Ok((runs, outcomes)) => answer.with_runs(test, runs, outcomes),
         Err(_) => answer,
     }
 }
 
-/// Solves a test as [`solve_in`] does. If a limit other than time stops the search, random runs may still decide assertions.
+/// Solves a test as [`solve_in`] does. If a limit stops the search, random runs may still decide assertions.
 #[must_use]
 pub fn answered(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     let answer = solve_in(catalogue, test, chain, limits);
-    if chain.is_empty() { with_witness_runs(test, answer, limits.expired) } else { answer }
+    if chain.is_empty() { with_witness_runs(test, answer) } else { answer }
 }
 
 /// A step in words.
@@ -155,7 +169,7 @@ pub fn play(test: &Test, choices: &[usize], expired: &dyn Fn() -> bool) -> Resul
     let points = Machine::new(&test.world, &programs)?
         .with(switches)
         .play(&test.observed, choices, expired)
-        .map_err(|stop| Undecided::new(format!("{}: how the run goes on", test.name), stop))?;
+        .map_err(|stop| unended(test, "how the run goes on", stop))?;
     let end = points.last().and_then(|point| point.end.as_ref()).map(|end| end_in_words(test, end));
     let choices = choices[..points.len() - 1].to_vec();
     Ok(PlayedRun { choices, points: points.iter().map(|point| in_words(test, point)).collect(), end })
@@ -223,7 +237,7 @@ mod tests {
         let test = parse("t", TEST).unwrap();
         let answer = solve(&test, &[], Limits { expired: &|| true, ..Limits::default() });
         assert_eq!(answer.holds, [None; 3]);
-        let answer = with_witness_runs(&test, answer, &|| false);
+        let answer = with_witness_runs(&test, answer);
         assert_eq!(answer.holds, [Some(true), None, Some(false)], "no run shows that an outcome is impossible");
         let WitnessRun { seed, choices, .. } = &answer.runs.seen[0];
         let end = play(&test, choices, &|| false).unwrap().end.unwrap();
@@ -231,7 +245,21 @@ mod tests {
         let walked = walk(&test, *seed, &|| false).unwrap().end.unwrap();
         assert!(walked.contains(&("a".to_owned(), "1".to_owned())), "{walked:?}");
         let complete = solve(&test, &[], Limits::default());
-        assert_eq!(with_witness_runs(&test, complete, &|| false).runs.runs, 0);
+        assert_eq!(with_witness_runs(&test, complete).runs.runs, 0);
+    }
+
+    /// A run may be endless and another one not: `c` decides at once whether the loop counts for ever.
+    #[test]
+    fn runs_that_are_too_long_are_counted_and_left() {
+        let text = "RDMA_TSO t { f@1 = 0; x@1 = 0; }\n P1@1 | P2@1 ;\n c := f | f := 1 ;\n a := 0 | ;\n while c = 0 { | ;\n a := a + 1 | ;\n \
+                    x := a | ;\n } | ;\nallowed (c=1)\nallowed (a=99)\n";
+        let test = parse("t", text).unwrap();
+        let answer = || with_witness_runs(&test, solve(&test, &[], Limits { expired: &|| true, ..Limits::default() }));
+        let (one, other) = (answer(), answer());
+        assert_eq!(one.holds, [Some(true), None]);
+        // Half of the runs end after a few steps, and each other one has 500.
+        assert!((50..RUNS).contains(&one.runs.runs), "{:?}", one.runs);
+        assert_eq!(one.runs, other.runs);
     }
 
     /// The numbers of operations are in no step: the result of a poll is the operation in words.

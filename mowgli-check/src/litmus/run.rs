@@ -19,7 +19,7 @@ use mowgli_rdma::operational::{Act, Machine, MachineRuns, MachineWalks, Step, Wa
 use mowgli_rdma::{Switches, tso};
 use serde::Serialize;
 
-pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides};
+pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides, ill_defined};
 use super::core_rma;
 use super::outside;
 use super::stuck::{self, StuckKinds};
@@ -288,9 +288,9 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         choices[choices.len() - 1]
     };
     let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches).named(names.clone()));
-    let undecided = |stop| Undecided::new(format!("{}: how the run ends", test.name), stop);
-    let end = walks.walk(&test.observed, &mut choose, &mut show, expired).map_err(undecided)?;
-    let pictures = walks.pictures(&choices, expired).map_err(undecided)?;
+    let why = |stop| unended(test, "how the run ends", stop);
+    let end = walks.walk(&test.observed, &mut choose, &mut show, expired).map_err(why)?;
+    let pictures = walks.pictures(&choices, expired).map_err(why)?;
     let steps = steps.into_iter().zip(pictures).collect();
     let named = |outcome: Outcome| {
         let values = test.values(&outcome);
@@ -303,6 +303,14 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         WalkEnd::Discarded => (None, None, true),
     };
     Ok(Walked { steps, end, stuck, discarded })
+}
+
+/// Returns the reason why a run has no end: a call that is not well defined, or a limit, which leaves a question open.
+pub(super) fn unended(test: &Test, question: &str, stop: Stop) -> Failure {
+    match stop {
+        Stop::IllDefined(why) => ill_defined(test, &why).into(),
+        stop => Undecided::new(format!("{}: {question}", test.name), stop).into(),
+    }
 }
 
 /// Solves a test with one engine, or with both and compares them.

@@ -190,6 +190,9 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
     let is_text = !(args.dot || args.json || args.is_drawn() || args.out.is_some());
     let chain = replaced(catalogue, &test, &args.implemented)?;
     let answer = answered(catalogue, &test, &chain, limits);
+    if let Some(error) = answer.error(&test) {
+        return Err(error.about(&path).into());
+    }
     let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
     let with_stuck = speaks && test.model != Model::CoreRma && args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };

@@ -9,7 +9,7 @@ use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::diagnostic;
 use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline, Failure, SECOND};
+use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, machine, order, parse, reference, report, run};
@@ -118,9 +118,6 @@ pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) ->
     let code = litmus(args, catalogue, Some(log));
     Done::of(code, interrupt::requested())
 }
-
-/// The most steps of random runs after a search that a limit stopped.
-const STEPS_OF_RUNS: u64 = 2 * SECOND;
 
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
 #[derive(Clone)]
@@ -318,11 +315,9 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
     let answer = answer(&test, args, catalogue)?;
-    let deadline = Deadline::after(args.timeout).within(STEPS_OF_RUNS);
-    let answer = match args.implemented.is_empty() {
-        true => machine::with_witness_runs(&test, answer, &|| deadline.expired()),
-        false => answer,
-    };
+    if let Some(error) = answer.error(&test) {
+        return Err(error.about(&file).into());
+    }
     let time = start.elapsed();
     let text = if args.json { report::json } else { report::text };
     let out = text(&test, &answer, args.loops, time.as_micros()) + "\n";
@@ -341,7 +336,7 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
     let rules = args.without.iter().fold(rules, |rules, &rule| rules.without(rule));
     match args.engine.into() {
         Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
-        Engine::Declarative => Ok(run::solve_in(catalogue, test, &chain, limits)),
-        engine => run::solve_with(engine, test, limits),
+        Engine::Declarative => Ok(machine::answered(catalogue, test, &chain, limits)),
+        engine => Ok(machine::with_witness_runs(test, run::solve_with(engine, test, limits)?)),
     }
 }

@@ -96,6 +96,9 @@ impl LitmusDocument<'_> {
         let (test, begun) = (self.test()?, Instant::now());
         guarded(self.uri, || {
             let answer = answered(self.catalogue, &test, &[], limits);
+            if let Some(error) = answer.error(&test) {
+                return Err(error.into());
+            }
             let text = report::text(&test, &answer, limits.rounds, begun.elapsed().as_micros());
             Ok(format!("{text}Verdict {} {}\n", test.name, answer.verdict(&test).text()))
         })

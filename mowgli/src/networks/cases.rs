@@ -20,7 +20,7 @@ use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::litmus::machine::answered;
 use crate::litmus::parse::{on_network, parse_in};
-use crate::litmus::run::{TestVerdict, WHY_NONE};
+use crate::litmus::run::{Answer, TestVerdict, WHY_NONE};
 use crate::litmus::stuck;
 use crate::litmus::test::Test;
 use crate::repair::{Costs, RepairRequest, repair};
@@ -79,7 +79,7 @@ pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<Netw
         let case = match known.entry(promises) {
             Entry::Occupied(case) => case.into_mut(),
             Entry::Vacant(place) => place.insert(match moved(&path, text, network, ask) {
-                Ok(test) => case(&path, &test, network, ask)?,
+                Ok((test, answer)) => case(&path, &test, &answer, network, ask)?,
                 Err(error) => {
                     let case = NetworkCase::undefined(name(text), network, error.to_string());
                     wrong.get_or_insert(error);
@@ -95,10 +95,15 @@ pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<Netw
     }
 }
 
-/// Parses a test on a network. Also returns its text there.
-fn moved(path: &str, text: &str, network: Network, ask: &CaseRequest<'_>) -> Result<(Test, String), InputError> {
+/// A test on a network and its text there.
+type MovedTest = (Test, String);
+
+/// Parses a test on a network, and solves it. An error may show only then, as that of `pollany` where completions come in any order.
+fn moved(path: &str, text: &str, network: Network, ask: &CaseRequest<'_>) -> Result<(MovedTest, Answer), InputError> {
     let text = on_network(path, text, network)?;
-    Ok((parse_in(ask.catalogue, path, &text)?, text))
+    let test = parse_in(ask.catalogue, path, &text)?;
+    let answer = answered(ask.catalogue, &test, &[], ask.limits);
+    answer.error(&test).map_or_else(|| Ok(((test, text), answer)), Err)
 }
 
 /// The verdict where a test is no test on a network.
@@ -112,11 +117,11 @@ fn name(text: &str) -> String {
 /// Decides a test that was moved to a network.
 fn case(
     path: &str,
-    (test, text): &(Test, String),
+    (test, text): &MovedTest,
+    answer: &Answer,
     network: Network,
     ask: &CaseRequest<'_>,
 ) -> Result<NetworkCase, InputError> {
-    let answer = answered(ask.catalogue, test, &[], ask.limits);
     let verdict = answer.verdict(test);
     let fails = if verdict == TestVerdict::Fails { answer.false_assertions(test).collect() } else { Vec::new() };
     let reason = match verdict {

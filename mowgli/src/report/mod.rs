@@ -588,7 +588,7 @@ impl TestRow {
     /// in `implemented` run by their implementations. `report` gets outcomes while the search runs.
     ///
     /// # Errors
-    /// If an implementation does not exist; the message lists those that do.
+    /// If an implementation does not exist; the message lists those that do. Also if a statement has no meaning.
     pub fn new(
         catalogue: &Catalogue,
         test: &Test,
@@ -601,7 +601,10 @@ impl TestRow {
         let chain = replaced(catalogue, test, implemented)?;
         let mut answer = solve_as_found(catalogue, test, &chain, limits, report);
         if chain.is_empty() {
-            answer = with_witness_runs(test, answer, limits.expired);
+            answer = with_witness_runs(test, answer);
+        }
+        if let Some(error) = answer.error(test) {
+            return Err(error);
         }
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
         let found = match drawn {
