@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn runs_that_are_too_long_are_counted_and_left() {
         let text = "RDMA_TSO t { f@1 = 0; x@1 = 0; }\n P1@1 | P2@1 ;\n c := f | f := 1 ;\n a := 0 | ;\n while c = 0 { | ;\n a := a + 1 | ;\n \
-                    x := a | ;\n } | ;\nallowed (c=1)\nallowed (a=99)\n";
+                    x := a | ;\n mfence | ;\n } | ;\nallowed (c=1)\nallowed (a=99)\n";
         let test = parse("t", text).unwrap();
         let answer = || with_witness_runs(&test, solve(&test, &[], Limits { expired: &|| true, ..Limits::default() }));
         let (one, other) = (answer(), answer());
