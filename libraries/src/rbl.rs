@@ -620,10 +620,10 @@ pub fn entry(of: Rbl) -> Entry {
         variant.bounds.iter_mut().for_each(|bound| bound.sizes = vec![3, 4, 7]);
         variant
     };
-    // One value is enough, and the search for a wrong outcome then has half of the clients.
-    let mut published =
-        over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published));
-    published.bounds[0].values = vec![1];
+    // One value and room for one message are enough. The search for a wrong outcome then has a sixth of the clients.
+    let published = over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published));
+    let own_message = Bound { sizes: vec![2], ..bound(2, 2, 2) };
+    let published = Variant { bounds: vec![own_message], thorough: published.bounds.clone(), ..published };
     let variants = vec![
         published,
         over("fenced", FENCED, Sound, fenced).and(Bound { values: vec![1, 2], ..bound(2, 2, 3) }),

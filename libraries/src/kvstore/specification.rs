@@ -172,13 +172,15 @@ impl Hints for Kvstore {
 }
 
 impl Subject for Kvstore {
-    /// Stores with each number of keys, empty, and with the value 7 for the first key.
+    /// Stores with each number of keys, empty, and with the value 7 for the first key. Clients that write nothing have no empty store,
+    /// because it stays empty: each call of it has one result.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
         let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
         let stores: Vec<Object> = sizes
             .iter()
             .flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)])
+            .filter(|values| !bound.values.is_empty() || values[0] != Val::Bot)
             .map(|values| store(&values))
             .collect();
         let choices =
