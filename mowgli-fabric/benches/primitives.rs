@@ -2,7 +2,7 @@
 //! so many outstanding (Fig. 15, right), and changes of a word under one lock (Fig. 19, left). Open MPI is measured beside each
 //! (`primitives.c`): over its own transport, and over the provider that Mowgli uses where Open MPI accepts it.
 //!
-//! `cargo bench -p mowgli-fabric --bench primitives -- tcp --plot docs/primitives.svg` measures one provider and draws two charts.
+//! `cargo bench -p mowgli-fabric --bench primitives -- tcp --plot pictures/primitives.svg` measures one provider and draws two charts.
 
 #[allow(dead_code, reason = "another bench runs programs by themselves")]
 mod common;
