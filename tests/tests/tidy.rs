@@ -94,16 +94,6 @@ fn the_book_has_the_example_whole() {
     assert!(text("docs/library.md").contains(&text("mowgli/examples/latch.rs")));
 }
 
-#[test]
-fn every_file_says_what_it_is() {
-    for crate_ in crates() {
-        for file in sources(&root().join(crate_)) {
-            let text = std::fs::read_to_string(&file).unwrap();
-            assert!(text.starts_with("//!"), "{} does not begin with //!", file.display());
-        }
-    }
-}
-
 /// Some crates have their tests in one program. A file that does not belong to it would silently not run.
 #[test]
 fn every_test_file_runs() {
@@ -269,16 +259,6 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
         for link in links(&text).filter(|l| !l.starts_with("http")) {
             assert!(root().join("docs").join(link).exists(), "docs/{page} links to {link}");
         }
-    }
-}
-
-/// A reader sees at once which question a page answers.
-#[test]
-fn each_page_begins_with_a_question() {
-    for page in pages().into_iter().filter(|page| page != "SUMMARY.md") {
-        let text = text(&format!("docs/{page}"));
-        let first = text.split("\n\n").find(|paragraph| !paragraph.starts_with('#')).unwrap_or_default();
-        assert!(first.contains('?'), "docs/{page} begins with: {first}");
     }
 }
 

@@ -1,24 +1,8 @@
-//! Counts what a machine can see of plain language: first words of doc comments, words that the glossary rejects, and
-//! long sentences. The counts may only fall: whoever lowers one lowers its constant too.
+//! Checks names: sections and tests that comments name exist, and no two types share a name. `.ci/style` counts words.
 
 use std::collections::BTreeMap;
 
-use crate::tidy::{crates, pages, root, sources, text};
-
-/// Words that leave out the noun if a doc comment begins with them.
-const FIRST_WORDS: [&str; 7] = ["What", "Who", "That", "Of", "Where", "How", "Which"];
-
-/// The most rejected words in comments of sources.
-const MOST_REJECTED_IN_COMMENTS: usize = 11;
-
-/// The most rejected words in the book, the README and the architecture.
-const MOST_REJECTED_IN_DOCUMENTS: usize = 4;
-
-/// The largest number of words of a sentence that is not long.
-const LONG: usize = 25;
-
-/// The most long sentences in comments of sources.
-const MOST_LONG_SENTENCES: usize = 44;
+use crate::tidy::{crates, root, sources, text};
 
 /// Returns the texts of all sources.
 fn all_sources() -> Vec<String> {
@@ -51,96 +35,6 @@ fn paragraphs(source: &str) -> Vec<String> {
     all.push(now);
     all.retain(|paragraph| !paragraph.is_empty());
     all
-}
-
-/// Returns the prose of a page: the text outside of blocks.
-fn prose(page: &str) -> String {
-    page.split("```").step_by(2).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a text in small letters, each word between two spaces.
-fn spaced(text: &str) -> String {
-    let letters: String = text.chars().map(|c| if c.is_alphanumeric() || c == '\'' { c } else { ' ' }).collect();
-    let words: Vec<String> = letters.split_whitespace().map(str::to_lowercase).collect();
-    format!(" {} ", words.join("  "))
-}
-
-/// Returns the words and phrases that the glossary rejects: those between backticks in the first column of its last table.
-fn rejected() -> Vec<String> {
-    let glossary = text("docs/glossary.md");
-    let table = glossary.split("## Words that we do not use").nth(1).expect("the table of rejected words");
-    let first = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let words = first.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    words.map(spaced).collect()
-}
-
-/// Returns how often a text contains rejected words.
-fn count(text: &str, rejected: &[String]) -> usize {
-    let text = spaced(text);
-    rejected.iter().map(|word| text.matches(word.as_str()).count()).sum()
-}
-
-#[test]
-fn doc_comments_begin_with_their_subject() {
-    let begins = |line: &&str| {
-        let doc = ["///", "//!"].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
-        doc.and_then(|doc| doc.split_whitespace().next()).is_some_and(|word| FIRST_WORDS.contains(&word))
-    };
-    let sources = all_sources();
-    let found: Vec<&str> = sources.iter().flat_map(|source| source.lines()).filter(begins).collect();
-    assert!(found.is_empty(), "these lines begin with one of {FIRST_WORDS:?}: {found:#?}");
-}
-
-/// The least number of reasons in comments of the core, the prover and the models of RDMA.
-const LEAST_REASONS: usize = 300;
-
-#[test]
-fn comments_give_reasons() {
-    let words = ["because", "since", "so that", "lemma", "theorem"].map(spaced);
-    let files =
-        ["mowgli-core", "mowgli-prove", "mowgli-rdma"].into_iter().flat_map(|crate_| sources(&root().join(crate_)));
-    let source = |file| std::fs::read_to_string(file).expect("a source");
-    let found: usize = files
-        .flat_map(|file| paragraphs(&source(file)))
-        .map(|text| count(&text, &words) + text.matches('§').count())
-        .sum();
-    assert!(found >= LEAST_REASONS, "{found} reasons, not {LEAST_REASONS}");
-}
-
-/// The word names no agent: who told whom?
-#[test]
-fn nobody_is_told() {
-    let files = crates().into_iter().flat_map(|crate_| sources(&root().join(crate_)));
-    let others = files.filter(|file| !file.ends_with("tests/words.rs"));
-    let is_told =
-        |file: &std::path::PathBuf| count(&std::fs::read_to_string(file).expect("a source"), &[spaced("told")]) > 0;
-    let found: Vec<_> = others.filter(is_told).collect();
-    assert!(found.is_empty(), "{found:?}");
-}
-
-#[test]
-fn the_words_of_the_glossary_are_used() {
-    let rejected = rejected();
-    assert!(rejected.len() >= 15, "{rejected:?}");
-    let comments = |source: &String| paragraphs(source).iter().map(|text| count(text, &rejected)).sum::<usize>();
-    let in_comments: usize = all_sources().iter().map(comments).sum();
-    let at_root = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(ToOwned::to_owned);
-    let of_book = pages().into_iter().filter(|page| page != "glossary.md").map(|page| format!("docs/{page}"));
-    let in_documents: usize = of_book.chain(at_root).map(|page| count(&prose(&text(&page)), &rejected)).sum();
-    assert!(in_comments <= MOST_REJECTED_IN_COMMENTS, "{in_comments}, not {MOST_REJECTED_IN_COMMENTS}, in comments");
-    assert!(in_documents <= MOST_REJECTED_IN_DOCUMENTS, "{in_documents}, not {MOST_REJECTED_IN_DOCUMENTS}, in pages");
-}
-
-/// Returns how many sentences of a paragraph are long.
-fn long(paragraph: &str) -> usize {
-    paragraph.split(". ").filter(|sentence| sentence.split_whitespace().count() > LONG).count()
-}
-
-#[test]
-fn sentences_are_short() {
-    let found: usize =
-        all_sources().iter().map(|source| paragraphs(source).iter().map(|text| long(text)).sum::<usize>()).sum();
-    assert!(found <= MOST_LONG_SENTENCES, "{found} sentences have more than {LONG} words, not {MOST_LONG_SENTENCES}");
 }
 
 /// Returns the sections of pages that a paragraph of a comment refers to, as in: see docs/search.md, "Loops".
@@ -212,14 +106,10 @@ fn each_name_of_a_type_has_one_meaning() {
 }
 
 #[test]
-fn paragraphs_and_words_are_found() {
+fn paragraphs_and_types_are_found() {
     let source =
         "//! One\n//! two.\n//!\n//! ```\n//! code\n//! ```\n//! three\nlet x = 1; // no\n    // four\n// - five\n";
     assert_eq!(paragraphs(source), ["One two. ", "three ", "four ", "- five "]);
-    let rejected = [spaced("told"), spaced("one's own")];
-    assert_eq!(count("It is Told, told and untold: one's own", &rejected), 3);
-    assert_eq!(long(&format!("{}. {}. ", "a ".repeat(26), "b ".repeat(25))), 1);
-    assert_eq!(prose("a\n```\nb\n```\nc"), "a\n \nc");
     let source =
         "pub struct A;\nfn f() {\n    struct B;\n}\npub(super) type C<T> = T;\n#[cfg(test)]\nmod tests {\nenum D {}\n}";
     assert_eq!(types(source), ["A", "C"]);
