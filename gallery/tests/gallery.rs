@@ -16,7 +16,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_gallery::entries;
 use mowgli_libraries::entry::{Entry, Expected};
-use mowgli_proofs::Checkable as _;
+use mowgli_proofs::{Checkable as _, cycle};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -32,12 +32,12 @@ fn said(b: &Bound) -> String {
 /// Checks a variant, up to the first bound at which it is not sound. Returns its row of the page, and the finding.
 fn found(entry: &Entry, name: &str) -> (String, String) {
     let variant = entry.variant(name).expect("a variant");
-    let mut text = String::new();
+    let mut text = format!("{} {name}: {}\n", entry.name, variant.about);
     let mut says = "sound".to_owned();
     for bound in &variant.bounds {
         let checked = entry.checked(name, bound);
         let (verdict, progress) = (checked.verdict(), checked.progress());
-        text += &format!("{} {name}, {}: {verdict}", entry.name, said(bound));
+        text += &format!("{}: {verdict}", said(bound));
         if verdict == "sound" || verdict == "no-wrong-outcome" {
             says = if progress == "stuck" { format!("{verdict}, stuck") } else { verdict.to_owned() };
             assert_eq!(progress == "stuck", variant.expected == Expected::Stuck, "{}", checked.explanation());
@@ -46,7 +46,8 @@ fn found(entry: &Entry, name: &str) -> (String, String) {
         }
         assert_eq!((verdict, variant.expected), ("unsound", Expected::Unsound), "{}", checked.explanation());
         let row = format!("| `{}` | `{name}` | unsound | {} |", entry.name, said(bound));
-        return (row, format!("{text}\n{}", checked.litmus().expect("a counterexample")));
+        let client = checked.litmus().expect("a counterexample");
+        return (row, format!("{text}\n{client}\n{}", cycle(&checked).unwrap_or_default()));
     }
     assert_ne!(variant.expected, Expected::Unsound, "{name} of {} is not caught", entry.name);
     let bounds: Vec<String> = variant.bounds.iter().map(said).collect();

@@ -333,23 +333,45 @@ fn accepted_in(catalogue: &Catalogue, implemented: &str, litmus: &str) -> String
     reviewable(format!("{litmus}\n\n{text}"), ACCEPTED)
 }
 
-/// Returns a counterexample for a snapshot: the client, the outcome, and the cycle that forbids it, of the first way to get the outcome.
+/// Returns the sentences that forbid the outcome of a counterexample, of the first way to get it.
+#[must_use]
+pub fn cycle(checked: &Checked) -> Option<String> {
+    let counterexample = checked.counterexample()?;
+    let (refutations, _) = counterexample.refutations.so_far();
+    let words = words(counterexample);
+    Some(match refutations.first() {
+        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).join("\n"),
+        None => words.refutations(&counterexample.refutations).trim().to_owned(),
+    })
+}
+
+/// Returns a counterexample for a snapshot: the mistake, the client, the outcome, and the cycle that forbids it.
 ///
 /// # Panics
 /// If the check has no counterexample, or the text has more than 25 lines.
 #[must_use]
 pub fn refuted(checked: &Checked) -> String {
-    let (Some(counterexample), Some(client)) = (checked.counterexample(), checked.litmus()) else {
+    let (Some(cycle), Some(client)) = (cycle(checked), checked.litmus()) else {
         panic!("no client has a wrong outcome: {}", checked.title());
     };
-    let (refutations, _) = counterexample.refutations.so_far();
-    let words = words(counterexample);
-    let cycle = match refutations.first() {
-        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).join("\n"),
-        None => words.refutations(&counterexample.refutations).trim().to_owned(),
-    };
     let (library, variant, verdict) = (checked.library, checked.variant, checked.verdict());
-    reviewable(format!("{library} ({variant}): {verdict}\n\n{client}\n{cycle}"), REFUTED)
+    let all = catalogue();
+    let known = named(&all, library).ok().and_then(|entry| entry.variant(variant).ok());
+    let about = known.map_or(String::new(), |known| format!(", {}", known.about));
+    reviewable(format!("{library} ({variant}{about}): {verdict}\n\n{client}\n{cycle}"), REFUTED)
+}
+
+/// Returns the concretisation that a check found, for a snapshot. Below the name of the implementation is a line for each method and stamp
+/// of the specification: the subevents that stand for it, joined by `or` if executions differ (g of LOCO Def. 3.13).
+#[must_use]
+pub fn concretisation(checked: &Checked) -> String {
+    format!(
+        "{} ({}) over {}\n\n{}",
+        checked.library,
+        checked.variant,
+        checked.over,
+        checked.concretisation().join("\n")
+    )
 }
 
 /// Returns the finding of a check as text for a snapshot.

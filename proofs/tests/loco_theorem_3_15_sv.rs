@@ -1,7 +1,7 @@
 //! LOCO Theorem 3.15: the implementation of shared variables over RDMA-WAIT is locally sound.
 
 use insta::assert_snapshot;
-use mowgli_proofs::{accepted, bound, checked, refuted};
+use mowgli_proofs::{accepted, bound, checked, concretisation, refuted};
 
 /// The proof maps a broadcast to the Put's halves, and every aGF of a fence to the Wait's aWT (LOCO-X Theorem H.1).
 #[test]
@@ -9,7 +9,7 @@ fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(2, 2, 1), (1, 3, 2), (2, 1, 2)] {
         let report = checked("sv", "published", &bound(threads, nodes, calls));
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-        assert_snapshot!("sv_concretisation", report.concretisation().join("\n"));
+        assert_snapshot!("sv_concretisation", concretisation(&report));
     }
 }
 

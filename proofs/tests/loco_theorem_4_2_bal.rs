@@ -5,7 +5,7 @@ use crate::common;
 use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::{ChangeKind, Needed};
-use mowgli_proofs::{accepted, assert_outcomes, bound, checked, checked_remotely, explained, refuted};
+use mowgli_proofs::{accepted, assert_outcomes, bound, checked, checked_remotely, concretisation, explained, refuted};
 
 /// The proof uses the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
@@ -13,7 +13,7 @@ fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
         let report = checked("bal", "published", &bound(threads, nodes, calls));
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-        assert_snapshot!("bal_concretisation", report.concretisation().join("\n"));
+        assert_snapshot!("bal_concretisation", concretisation(&report));
     }
 }
 
@@ -21,7 +21,7 @@ fn holds_with_the_concretisation_of_the_proof() {
 fn holds_for_the_transitive_barrier() {
     let report = checked("bal-transitive", "published", &bound(3, 3, 1));
     assert_eq!(report.verdict(), "sound");
-    assert_snapshot!("bal_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("bal_transitive_concretisation", concretisation(&report));
 }
 
 /// The own node's promise stands for the fence, and the others for the first broadcast. Their later subevents with the same
@@ -31,7 +31,7 @@ fn two_passes_do_for_puts() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
         let report = checked("bal-puts", "published", &bound(threads, nodes, calls));
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-        let text = report.concretisation().join("\n");
+        let text = concretisation(&report);
         assert_snapshot!("bal_puts_concretisation", text);
     }
 }

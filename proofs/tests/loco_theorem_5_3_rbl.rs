@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained, refuted};
+use mowgli_proofs::{bound, checked, concretisation, explained, refuted};
 
 fn two_values(bound: Bound) -> Bound {
     Bound { values: vec![1, 2], ..bound }
@@ -27,7 +27,7 @@ forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
 fn a_fence_at_the_end_of_submit_repairs_it() {
     let report = checked("rbl", "fenced", &bound(2, 2, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("rbl_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("rbl_concretisation", concretisation(&report));
 }
 
 #[test]
@@ -72,7 +72,7 @@ forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
     assert!(explained(test, &["rbl-weak", "sv"]).contains("is possible"));
     let report = checked("rbl-weak", "fenced", &bound(2, 2, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("rbl_weak_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("rbl_weak_concretisation", concretisation(&report));
 }
 
 /// A thread submits, and then finds nothing. `(ppo u so)+` does not order the two calls, but a larger hb does.

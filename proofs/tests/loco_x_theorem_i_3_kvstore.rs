@@ -10,7 +10,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::kvstore::{KvstoreOverLoco, SlotPerKey, fenced_delete, no_counter};
-use mowgli_proofs::{bound, checked, explained, refuted};
+use mowgli_proofs::{bound, checked, concretisation, explained, refuted};
 
 /// Node 3 has the deletion in its index, node 1 has not, and the slot on node 1 is still valid.
 const UNSEEN: &str = "RDMA_WAIT unseen { nodes 3; kvstore m = (7); y@1 = 0; one@3 = 1; }
@@ -58,7 +58,7 @@ fn the_fenced_store_is_linearisable_with_more_calls() {
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     let report = checked("kvstore", "fenced-delete", &bound(2, 1, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("kvstore_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("kvstore_concretisation", concretisation(&report));
 }
 
 #[test]

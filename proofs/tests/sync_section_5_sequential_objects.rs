@@ -1,7 +1,7 @@
 //! SYNC §5, last remark: a node lock linearises any sequential object.
 
 use insta::assert_snapshot;
-use mowgli_proofs::{bound, checked, refuted};
+use mowgli_proofs::{bound, checked, concretisation, refuted};
 
 const OBJECTS: [&str; 3] = ["counter", "queue", "map"];
 
@@ -11,7 +11,7 @@ fn wrapped_objects_are_linearisable() {
         let report = checked(object, "published", &bound(2, 2, 1));
         assert_eq!(report.verdict(), "sound", "{}", report.title());
         // The snapshots show the subevents that stand for the calls of an object.
-        assert_snapshot!(format!("{object}_concretisation"), report.concretisation().join("\n"));
+        assert_snapshot!(format!("{object}_concretisation"), concretisation(&report));
     }
 }
 

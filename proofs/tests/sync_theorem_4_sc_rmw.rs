@@ -1,14 +1,14 @@
 //! SYNC Theorem 4: the implementation of sequentially consistent words over the node lock is sound.
 
 use insta::assert_snapshot;
-use mowgli_proofs::{bound, checked, refuted};
+use mowgli_proofs::{bound, checked, concretisation, refuted};
 
 #[test]
 fn holds_within_the_bound() {
     for (threads, nodes, calls) in [(3, 2, 1), (2, 1, 2)] {
         let report = checked("sc-rmw", "published", &bound(threads, nodes, calls));
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-        assert_snapshot!("sc_rmw_concretisation", report.concretisation().join("\n"));
+        assert_snapshot!("sc_rmw_concretisation", concretisation(&report));
     }
 }
 

@@ -2,27 +2,27 @@
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{accepted, bound, checked, explained, refuted};
+use mowgli_proofs::{accepted, bound, checked, concretisation, explained, refuted};
 
 #[test]
 fn theorem_1_the_weak_lock() {
     let report = checked("wlock", "published", &bound(3, 2, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("wlock_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("wlock_concretisation", concretisation(&report));
 }
 
 #[test]
 fn theorem_2_the_strong_lock() {
     let report = checked("slock", "published", &bound(3, 3, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("slock_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("slock_concretisation", concretisation(&report));
 }
 
 #[test]
 fn theorem_3_the_node_lock() {
     let report = checked("nlock", "published", &bound(3, 2, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
-    assert_snapshot!("nlock_concretisation", report.concretisation().join("\n"));
+    assert_snapshot!("nlock_concretisation", concretisation(&report));
 }
 
 #[test]
