@@ -455,10 +455,10 @@ impl CatWriter<'_> {
             return Ok(atom(name.clone()));
         }
         let (text, name) = match (self.expr(rel)?, rel.said()) {
-            (Some((text, tightness)), Some(said)) if tightness != Tightness::Atom => (text, said.name),
+            (Some((text, tightness)), Some(said)) if tightness != Tightness::Atom => (text, said.own),
             (text, _) => return Ok(text),
         };
-        let name = self.fresh(name, &text);
+        let name = self.fresh(&name.replace('_', "-"), &text);
         self.names.insert(rel.address(), name.clone());
         Ok(atom(name))
     }

@@ -43,7 +43,7 @@
 //!     }
 //! };
 //! assert_eq!(shapes.get("Tell").unwrap().to_string(), "\
-//! let v = Cpu: reads x at node(me)
+//! let v = Cpu: reads x at here
 //! for n in ns {
 //!   Sent(n): writes x at n, v
 //! }");

@@ -335,8 +335,10 @@ pub enum RelExpr {
 /// `{a reads}`, `{a writes}` and so on for their values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EdgeWords {
-    /// The name.
+    /// The name of an edge.
     pub name: &'static str,
+    /// The name by which the specification defines the relation, which may differ from that of an edge.
+    pub own: &'static str,
     /// The sentence.
     pub sentence: &'static str,
 }
@@ -360,7 +362,13 @@ impl Rel {
     /// values.
     #[must_use]
     pub fn named(&self, name: &'static str, sentence: &'static str) -> Self {
-        Self(Arc::new(RelTerm { expr: self.0.expr.clone(), said: Some(EdgeWords { name, sentence }) }))
+        Self(Arc::new(RelTerm { expr: self.0.expr.clone(), said: Some(EdgeWords { name, own: name, sentence }) }))
+    }
+
+    /// Returns the same relation with the name by which the specification defines it. Text in cat has this name.
+    #[must_use]
+    pub fn defined_as(&self, own: &'static str) -> Self {
+        Self(Arc::new(RelTerm { expr: self.0.expr.clone(), said: self.0.said.map(|said| EdgeWords { own, ..said }) }))
     }
 
     /// Returns the expression that defines it.

@@ -10,7 +10,7 @@
 //!
 //! let x = Expr::from(Loc::new("x"));
 //! let others = nodes(members(x)).without(here());
-//! assert_eq!(others.to_string(), "nodes(members(x)) \\ {node(me)}");
+//! assert_eq!(others.to_string(), "nodes(members(x)) \\ {here}");
 //! assert_eq!(x.part("count", [1.into()]).loc(), Loc::new("x.count_1"));
 //! ```
 
@@ -911,6 +911,8 @@ impl fmt::Display for Expr {
                 _ => write!(f, "not {}", Operand(*of)),
             },
             ExprTerm::Of(Function::Only, of) => write!(f, "{{{of}}}"),
+            // As `here()` writes it.
+            ExprTerm::Of(Function::Node, of) if matches!(of.0, ExprTerm::Me) => f.write_str("here"),
             ExprTerm::Of(function, of) => write!(f, "{function}({of})"),
             ExprTerm::Op(op @ (Op::With | Op::Without), one, other) if other.is_a_set() => {
                 write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other))

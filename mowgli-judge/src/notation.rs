@@ -72,7 +72,8 @@ macro_rules! spec_statements {
     };
     ($c:ident => let $x:ident = $($rest:tt)+) => { $crate::spec_rel!(@of [let $c $x] {[] [] [] []} $($rest)+); };
     ($c:ident => say $x:ident $(as $first:tt $(- $more:tt)*)? = $sentence:expr; $($rest:tt)*) => {
-        let $x = $x.named($crate::spec_statements!(@said $x $($first $(- $more)*)?), $sentence);
+        let $x = $x.named($crate::spec_statements!(@said $x $($first $(- $more)*)?), $sentence)
+            .defined_as(stringify!($x));
         $crate::spec_statements!($c => $($rest)*);
     };
     (@said $x:ident) => { stringify!($x) };

@@ -6,8 +6,8 @@
 //! **Invariant**: for every call of the path whose conditions hold, the evaluated shape is one of these ways, with the
 //! expressions evaluated.
 //!
-//! **Example**: the call `Write(x.copy[node(me)], v)` has the shape `aCW: writes x at node(x), v`. An implementation
-//! that declares `x.copy[n]` at `n` gives it the subevent `aCW: writes x.copy[node(me)] at node(me), v`.
+//! **Example**: the call `Write(x.copy[here], v)` has the shape `aCW: writes x at node(x), v`. An implementation
+//! that declares `x.copy[n]` at `n` gives it the subevent `aCW: writes x.copy[here] at here, v`.
 //!
 //! **Correct because** each case of [`Shaper::extend`] is the one of [`Shapes::of`](mowgli_core::shape::Shapes::of) on
 //! unknown values. A condition that is not known is an error ([`NoTemplate::Undecided`]), and the caller splits the path.

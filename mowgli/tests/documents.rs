@@ -304,7 +304,7 @@ fn commands_and_options_within_the_text_exist() {
         ran.status.success().then(|| String::from_utf8(ran.stdout).expect("text"))
     };
     let main = help(&[]).expect("help");
-    let names = main.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("commands");
+    let names = main.split("About a library:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("commands");
     let names: Vec<&str> = names.lines().filter_map(|l| l.strip_prefix("  ")?.split(' ').next()).collect();
     let helps: Vec<(&str, String)> =
         names.iter().filter(|n| !n.is_empty() && **n != "help").map(|n| (*n, help(&[*n]).expect("help"))).collect();

@@ -52,7 +52,7 @@ fn the_page_of_networks_has_counterexamples_and_repairs() {
     is_there(r#"{"text":"unsound, repaired for 1","is_good":false,"check":0,"test":null}"#);
     is_there(r#"{"text":"fails, repaired for 3","is_good":false,"check":null,"test":0}"#);
     is_there("put@delivered(z, x)");
-    is_there(r"GF: for n in ns {\n  rdma-wait-rmw::GetBy(fence, sv.bot[node(me)], sv.bot[n], sv.d0)");
+    is_there(r"GF: for n in ns {\n  rdma-wait-rmw::GetBy(fence, sv.bot[here], sv.bot[n], sv.d0)");
 }
 
 /// Pages are of the network that the arguments name, and of executions on another one there are none.

@@ -409,8 +409,18 @@ fn specifications_in_cat(wanted: usize) {
 #[should_panic(expected = "left")]
 fn a_text_without_a_part_of_so_is_noticed() {
     let mut sv = of_catalogue("sv");
-    sv.text = sv.text.replace("let so = iso | rf-2 | pf | rb | mo", "let so = iso | rf-2 | pf | mo");
+    sv.text = sv.text.replace("let so = iso | rf-e | pf | rb | mo", "let so = iso | rf-e | pf | mo");
     compare("sv", &sv, 300);
+}
+
+#[test]
+fn relations_in_cat_have_the_names_of_their_authors() {
+    let text = of_catalogue("sv").text;
+    for line in
+        ["let rf-e = rf \\ ([aCW]; po; [aCR])", "let missed = [aCR]; po^-1 & rb; [aCW]", "empty missed as own-write"]
+    {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
 }
 
 #[test]

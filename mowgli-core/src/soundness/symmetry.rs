@@ -5,7 +5,7 @@
 //! client. If it is allowed, the executions of the two clients are the same, renamed, so one search is enough for both.
 //!
 //! **Example**: the body of a barrier reads the counters of its members in their order. So a renaming must keep the
-//! order of members, and may exchange nodes. A body with the condition `node(me) = 2` allows no renaming of nodes.
+//! order of members, and may exchange nodes. A body with the condition `here = 2` allows no renaming of nodes.
 //!
 //! **Correct because** the meaning of each term commutes with the renamings that are left (`terms`). So do relations that are
 //! built from program order, stamps, arguments and cells. Rust functions of subevents are never trusted. Those of

@@ -17,6 +17,7 @@ mod explain;
 mod format;
 #[cfg(feature = "full")]
 mod generate;
+mod groups;
 mod litmus;
 #[cfg(feature = "full")]
 mod lsp;
@@ -49,7 +50,7 @@ mod walk;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use mowgli_check::guard::{Panic, caught};
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
@@ -107,7 +108,7 @@ enum Command {
     Cat(cat::CatArgs),
     /// Print a library as the papers do: its objects, methods, specification, and the bodies of an implementation.
     Show(show::ShowArgs),
-    /// Say what one process would have said, from what the shards of a run have written.
+    /// Put the results of shards together, as one process would have printed them.
     Merge(shards::MergeArgs),
     #[cfg(feature = "full")]
     #[command(flatten)]
@@ -193,7 +194,8 @@ fn run(own: Vec<Entry>) -> ExitCode {
             std::process::exit(130);
         }
     };
-    let cli = Cli::parse();
+    let grouped = groups::grouped(<Cli as CommandFactory>::command());
+    let cli = Cli::from_arg_matches(&grouped.get_matches()).unwrap_or_else(|e| e.exit());
     cli.command.warn_of_former();
     let command = cli.command();
     if command.keeps_what_is_done()
@@ -299,6 +301,6 @@ fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
         Command::Merge(_) => reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged"))),
         #[cfg(feature = "full")]
-        Command::More(more) => more.done(catalogue, log, <Cli as clap::CommandFactory>::command()),
+        Command::More(more) => more.done(catalogue, log, <Cli as CommandFactory>::command()),
     }
 }
