@@ -609,17 +609,28 @@ impl Checked {
         format!("{library} ({variant}) over {over}, {}: {}{stop}", self.bound_text(), self.verdict())
     }
 
-    /// Returns the counterexample in the form that is kept on disk.
+    /// Returns the counterexample in the form that is kept on disk, or the client that never ends, which asserts that it `ends`.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
-        let c = self.counterexample()?;
+        let implemented = vec![format!("{}:{}", self.library, self.variant)];
+        let Some(c) = self.counterexample() else {
+            let (world, client, stuck) = self.stuck()?;
+            let name = format!("{}-{}", self.library, self.variant);
+            return Some(Finding {
+                title: format!("{}: {}", self.title(), self.progress()),
+                litmus: print::client(self.dialect(), &name, world, client, &[]) + "ends\n",
+                implemented,
+                assertion: 0,
+                execution: stuck.map(|stuck| stuck.execution.clone()),
+            });
+        };
         // The program of the litmus test outputs its registers only.
         let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
         let execution = Execution { outputs: outputs.map(|r| Val::tuple(&r)).collect(), ..c.execution.clone() };
         Some(Finding {
             title: self.title(),
             litmus: self.litmus()?,
-            implemented: vec![format!("{}:{}", self.library, self.variant)],
+            implemented,
             assertion: 0,
             execution: Some(execution),
         })

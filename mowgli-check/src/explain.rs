@@ -30,7 +30,7 @@ use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::{ends, replaced, with_problem};
 use crate::litmus::stuck;
-use crate::litmus::test::{Assertion, Model, Test};
+use crate::litmus::test::{Assertion, Claim, Model, Test};
 use crate::show::{self, Names, Scene};
 
 /// The number of ways to get a forbidden outcome that are printed in full.
@@ -47,8 +47,17 @@ pub struct Finding {
     pub implemented: Vec<String>,
     /// The position of the assertion of the test that it is about, from 0.
     pub assertion: usize,
-    /// An execution in which the assertion's condition holds; `None` if there is none.
+    /// An execution in which the assertion's condition holds, or a stuck one if the program asserts that it `ends`; `None` if there is
+    /// none.
     pub execution: Option<Execution>,
+}
+
+impl Finding {
+    /// True if it is a client that never ends: its program asserts nothing but `ends`.
+    #[must_use]
+    pub fn is_endless(&self, test: &Test) -> bool {
+        test.assertions.is_empty() && test.liveness.iter().any(|claim| matches!(claim.claim, Claim::Ends))
+    }
 }
 
 /// A finding that has been read, judged and explained.
@@ -236,7 +245,7 @@ struct Mark {
 #[must_use]
 pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String {
     let mark = Mark { implemented: implemented.to_vec(), assertion: assertion + 1 };
-    let mark = serde_json::to_string(&mark).expect("strings and a number");
+    let mark = ron::to_string(&mark).expect("strings and a number");
     format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
 }
 
@@ -245,7 +254,7 @@ fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, Stri
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
     let mark: Mark =
-        serde_json::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
+        ron::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
     let test = parse_in(catalogue, "the snapshot's program", &text)?;
     Ok(Some((mark, text, test)))
@@ -271,6 +280,9 @@ pub fn of_snapshot(catalogue: &Catalogue, snapshot: &str, limits: Limits<'_>) ->
 pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> Result<Explained, Failure> {
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);
+    if finding.is_endless(&test) {
+        return Err(wrong("the finding is a client that never ends: `mowgli explain` shows it as text or a picture").into());
+    }
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(wrong(format!("the finding's program has no assertion {}", finding.assertion + 1)).into());
     };

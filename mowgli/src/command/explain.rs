@@ -16,6 +16,7 @@ use crate::explain;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::core_rma;
 use crate::litmus::machine::answered;
+use crate::litmus::parse::parse_in;
 use crate::litmus::run::replaced;
 use crate::litmus::test::{Model, Test, Warning};
 use crate::show::{Names, Scene, dot};
@@ -184,6 +185,13 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
     let asked = ExplainRequest { args, catalogue, limits };
     if args.file.extension().is_none_or(|x| x != "litmus") {
         let finding = explain::read(catalogue, &text).map_err(|e| e.within(&path))?;
+        let test = parse_in(catalogue, "the finding's program", &finding.litmus).map_err(|e| e.within(&path))?;
+        // A search finds its stuck executions again.
+        if finding.is_endless(&test) && !args.json {
+            let (text, code) = explained_stuck(&test, &finding.implemented, &asked)?;
+            let is_text = !(args.dot || args.is_drawn());
+            return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
+        }
         return explained_findings(vec![Ok(finding)], &asked);
     }
     let test = parsed(catalogue, &args.file, &text)?;
@@ -202,7 +210,7 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
         }
-        let (text, own) = explained_stuck(&test, &asked)?;
+        let (text, own) = explained_stuck(&test, &args.implemented, &asked)?;
         return Ok((out + &text, worst(code, own)));
     }
     if !(with_stuck && test.assertions.is_empty()) {
@@ -225,16 +233,20 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
 
 /// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
 fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
-    let (text, code) = explained_stuck(test, asked)?;
+    let (text, code) = explained_stuck(test, &asked.args.implemented, asked)?;
     let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
     Ok((claims + &text, code))
 }
 
-/// Returns the text about the stuck executions of a test, and the exit code.
-fn explained_stuck(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+/// Returns the text about the stuck executions of a test with these implementations, and the exit code.
+fn explained_stuck(
+    test: &Test,
+    implemented: &[String],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), Failure> {
     let ExplainRequest { args, catalogue, limits } = *asked;
     let path = args.file.display();
-    let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
+    let found = explain::standstills(catalogue, test, implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
     if args.dot || args.is_drawn() {
         let (libraries, execution, judged) = found.first.ok_or_else(|| {

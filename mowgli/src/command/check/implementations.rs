@@ -57,7 +57,7 @@ pub(super) fn check_implementations(
     if let Some(path) = &args.out {
         keep(path, &shown.findings)?;
         if shown.findings.is_empty() {
-            eprintln!("no client has a wrong outcome, so nothing was written to {}", path.display());
+            eprintln!("no client has a wrong outcome or never ends, so nothing was written to {}", path.display());
         }
     }
     Ok(shown.code)
