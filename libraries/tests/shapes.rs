@@ -153,27 +153,9 @@ fn events_of_memory_models_have_the_shapes_of_the_papers() {
 
 /// The events of each library in a world of three threads. Subevents are separated by `;`, other ways to happen by `or`.
 const EVENTS: &[(&str, &[&str])] = &[
-    (
-        "bal-puts",
-        &[
-            "threads on nodes [2, 2, 1]; z with members {P1, P2, P3}",
-            "P1: BAR(z): aNRW_1; aNRW_2; aCR",
-        ],
-    ),
-    (
-        "bal-transitive",
-        &[
-            "threads on nodes [2, 2, 1]; z with members {P1, P2, P3}",
-            "P1: BAR(z): aGF_1; aGF_2; aCR",
-        ],
-    ),
-    (
-        "bal",
-        &[
-            "threads on nodes [2, 2, 1]; z with members {P1, P2, P3}",
-            "P1: BAR(z): aGF_1; aGF_2; aCR",
-        ],
-    ),
+    ("bal-puts", &["threads on nodes [2, 2, 1]; z with members {P1, P2, P3}", "P1: BAR(z): aNRW_1; aNRW_2; aCR"]),
+    ("bal-transitive", &["threads on nodes [2, 2, 1]; z with members {P1, P2, P3}", "P1: BAR(z): aGF_1; aGF_2; aCR"]),
+    ("bal", &["threads on nodes [2, 2, 1]; z with members {P1, P2, P3}", "P1: BAR(z): aGF_1; aGF_2; aCR"]),
     (
         "counter",
         &[
@@ -216,14 +198,7 @@ const EVENTS: &[(&str, &[&str])] = &[
             "P1: Lookup(l, 0): aMF reads l@1 writes l@1 := step 0",
         ],
     ),
-    (
-        "mcslock",
-        &[
-            "threads on nodes [1, 1, 1]; l on node 1 with members {}",
-            "P1: Acq(l): F",
-            "P1: Rel(l): W",
-        ],
-    ),
+    ("mcslock", &["threads on nodes [1, 1, 1]; l on node 1 with members {}", "P1: Acq(l): F", "P1: Rel(l): W"]),
     (
         "message",
         &[
@@ -257,11 +232,7 @@ const EVENTS: &[(&str, &[&str])] = &[
     ),
     (
         "nlock",
-        &[
-            "threads on nodes [2, 2, 1]; l on node 2 with members {}",
-            "P1: Acq(l): aMF",
-            "P1: Rel(l): aRF_2; aNRW_2",
-        ],
+        &["threads on nodes [2, 2, 1]; l on node 2 with members {}", "P1: Acq(l): aMF", "P1: Rel(l): aRF_2; aNRW_2"],
     ),
     (
         "queue",
@@ -371,20 +342,9 @@ const EVENTS: &[(&str, &[&str])] = &[
     ),
     (
         "slock",
-        &[
-            "threads on nodes [2, 2, 1]; l on node 2 with members {}",
-            "P1: Acq(l): aMF",
-            "P1: Rel(l): aGF_1; aGF_2",
-        ],
+        &["threads on nodes [2, 2, 1]; l on node 2 with members {}", "P1: Acq(l): aMF", "P1: Rel(l): aGF_1; aGF_2"],
     ),
-    (
-        "spinlock",
-        &[
-            "threads on nodes [1, 1, 1]; l on node 1 with members {}",
-            "P1: Acq(l): F",
-            "P1: Rel(l): W",
-        ],
-    ),
+    ("spinlock", &["threads on nodes [1, 1, 1]; l on node 1 with members {}", "P1: Acq(l): F", "P1: Rel(l): W"]),
     (
         "sv",
         &[
@@ -409,14 +369,7 @@ const EVENTS: &[(&str, &[&str])] = &[
             "P1: Lookup(l, 0): aMF; aCR reads l.value_0@1 = ()",
         ],
     ),
-    (
-        "ticketlock",
-        &[
-            "threads on nodes [1, 1, 1]; l on node 1 with members {}",
-            "P1: Acq(l): F",
-            "P1: Rel(l): W",
-        ],
-    ),
+    ("ticketlock", &["threads on nodes [1, 1, 1]; l on node 1 with members {}", "P1: Acq(l): F", "P1: Rel(l): W"]),
     (
         "treiber",
         &[
@@ -438,20 +391,10 @@ const EVENTS: &[(&str, &[&str])] = &[
             "P1: Rel(l) = true: aRF_2; aNRW_2",
         ],
     ),
-    (
-        "wlock",
-        &[
-            "threads on nodes [2, 2, 1]; l on node 2 with members {}",
-            "P1: Acq(l): aMF",
-            "P1: Rel(l): aCW",
-        ],
-    ),
+    ("wlock", &["threads on nodes [2, 2, 1]; l on node 2 with members {}", "P1: Acq(l): aMF", "P1: Rel(l): aCW"]),
     (
         "x86-pool",
-        &[
-            "threads on nodes [1, 1, 1]; x on node 1 with members {}; y on node 1 with members {}",
-            "P1: New(0): W",
-        ],
+        &["threads on nodes [1, 1, 1]; x on node 1 with members {}; y on node 1 with members {}", "P1: New(0): W"],
     ),
     (
         "x86-tso",

@@ -239,11 +239,7 @@ fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, 
 }
 
 /// Returns the text about the stuck executions of a test with these implementations, and the exit code.
-fn explained_stuck(
-    test: &Test,
-    implemented: &[String],
-    asked: &ExplainRequest<'_>,
-) -> Result<(String, u8), Failure> {
+fn explained_stuck(test: &Test, implemented: &[String], asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
     let ExplainRequest { args, catalogue, limits } = *asked;
     let path = args.file.display();
     let found = explain::standstills(catalogue, test, implemented, limits)?;
