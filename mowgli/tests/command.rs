@@ -1345,7 +1345,9 @@ fn an_interrupt_ends_long_work_and_says_so() {
 #[test]
 fn clients_that_never_end_are_kept_and_explained() {
     let folder = tempfile::tempdir().unwrap();
-    for (library, variant, why) in [("wlock", "no-broadcast", "goes round in a loop"), ("bal", "exact-count", "z.count_P")] {
+    for (library, variant, why) in
+        [("wlock", "no-broadcast", "goes round in a loop"), ("bal", "exact-count", "z.count_P")]
+    {
         let kept = folder.path().join("kept.ron").display().to_string();
         let ran = mowgli(&["check", library, "--variant", variant, "--out", &kept]);
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
