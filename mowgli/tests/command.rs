@@ -889,7 +889,7 @@ fn polls_have_two_engines_and_a_walk() {
     assert!(mowgli(&["walk", &renamed, "--seed", "1"]).out.starts_with("P3: "), "threads keep their names");
     assert_eq!(walk.out, mowgli(&["walk", &test, "--seed", "1"]).out);
     assert!(walk.out.contains("(rule 2)") && walk.out.contains("The end: z="), "{}", walk.out);
-    let outcomes: std::collections::BTreeSet<String> = (0..20)
+    let outcomes: BTreeSet<String> = (0..20)
         .map(|seed| mowgli(&["walk", &test, "--seed", &seed.to_string()]).out.lines().last().unwrap().to_owned())
         .collect();
     assert_eq!(outcomes.len(), 2, "walks see both outcomes");
