@@ -814,8 +814,8 @@ fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
     let (ran, finding) = drawn(&wrong.replace("// finding", "// a finding"));
     assert!(ran.code == 0 && finding["graph"].is_null(), "{finding}");
     for (from, to, said) in [
-        (r#""assertion":2"#, r#""assertion":3"#, "has no assertion 3"),
-        (r#""assertion":2"#, r#""assertions":2"#, "unknown field"),
+        ("assertion:2", "assertion:3", "has no assertion 3"),
+        ("assertion:2", "assertions:2", "nexpected field"),
         ("bal:no-fence\"]", "bal:nothing\"]", "bal has no variant nothing"),
         ("put(x, 1)", "putt(x, 1)", "putt is no statement"),
     ] {

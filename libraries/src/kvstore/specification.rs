@@ -173,8 +173,12 @@ impl Hints for Kvstore {
 
 impl Subject for Kvstore {
     /// Stores with each number of keys, empty, and with the value 7 for the first key. Clients that write nothing have no empty store,
-    /// because it stays empty: each call of it has one result.
+    /// because it stays empty: each call of it has one result. The bound on members is one on the threads of a node.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let threads = empty.threads.iter().counts();
+        if threads.values().any(|&threads| bound.members.is_some_and(|most| threads > most)) {
+            return Vec::new();
+        }
         let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
         let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
         let stores: Vec<Object> = sizes

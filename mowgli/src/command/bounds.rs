@@ -79,7 +79,8 @@ pub(super) struct Within {
     /// The nodes of objects that live on one node: locks, words, wrapped objects.
     #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
     homes: Option<Vec<u64>>,
-    /// At most this many members of an object: readers of a ring buffer, participants of a barrier.
+    /// At most this many members of an object: readers of a ring buffer, participants of a barrier, threads of a node
+    /// that call a store.
     #[arg(long, value_name = "M", value_parser = at_least_one)]
     members: Option<u64>,
     /// The number of threads of a client that may crash, each at any point. Then outcomes are compared: see docs/models.md, Crashes.
