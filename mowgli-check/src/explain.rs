@@ -253,8 +253,7 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
 fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, InputError> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
-    let mark: Mark =
-        ron::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
+    let mark: Mark = ron::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
     let test = parse_in(catalogue, "the snapshot's program", &text)?;
     Ok(Some((mark, text, test)))
@@ -281,7 +280,9 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);
     if finding.is_endless(&test) {
-        return Err(wrong("the finding is a client that never ends: `mowgli explain` shows it as text or a picture").into());
+        return Err(
+            wrong("the finding is a client that never ends: `mowgli explain` shows it as text or a picture").into()
+        );
     }
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(wrong(format!("the finding's program has no assertion {}", finding.assertion + 1)).into());
