@@ -7,12 +7,13 @@ use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Spec;
 use mowgli_core::denote::Unfolder;
 use mowgli_core::event::{Call, Event, Shape};
+use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, ArgumentKind, named_by};
 use mowgli_core::program::Prog;
-use mowgli_core::shape::Shapes;
+use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, clients, worlds};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -23,6 +24,7 @@ use mowgli_libraries::sc_rmw::{Method as Word, ScRmw};
 use mowgli_libraries::sequential::{Linearised, objects};
 use mowgli_libraries::sv::{SV, Sv};
 use mowgli_libraries::x86;
+use mowgli_rdma::RdmaStamp::aMF;
 
 /// Compares the largest worlds of an entry with the numbers of a bound, as a verdict prints it.
 fn has_worlds_as_large(entry: &Entry, bound: &Bound) {
@@ -154,6 +156,18 @@ fn a_term_alone_counts_where_a_function_says_otherwise() {
     assert_eq!(both.shapes(&world, &event), plain.shapes(&world, &event));
     assert_eq!(both.step(&event, 1.into()), Some(3.into()));
     assert_eq!(both.step(&event, Val::Bot), Some(Val::Top), "a sum of what is no number is undefined");
+}
+
+#[test]
+fn each_branch_of_a_shape_has_its_own_sum() {
+    let shapes = shapes! { Word else (ScRmw.shape_terms().expect("its shapes are terms")):
+        FAA { x, v } => { if (v.is(7)) { aMF: updates x, ret() => plus(2) } else { aMF: updates x, ret() => plus(1) } }
+    };
+    let of = |v: i64| {
+        let event = Event { thread: Tid(1), call: Word::FAA { x: Loc::new("x"), v: v.into() }.into(), ret: 0.into() };
+        shapes.step(&event).expect("it is a sum")(0.into())
+    };
+    assert_eq!([of(7), of(8)], [Some(2.into()), Some(1.into())]);
 }
 
 /// A mutant may add 1 to the owner in an entry of the index. The implementation then makes a call with a fault.

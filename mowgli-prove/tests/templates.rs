@@ -12,7 +12,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet, Reshaping};
 use mowgli_core::method::Method;
 use mowgli_core::parts::{ObjectTerm, Parts as PartTerms, parts};
-use mowgli_core::shape::Shapes;
+use mowgli_core::shape::{ShapeTerm, Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{self, Method as Barrier};
@@ -23,7 +23,7 @@ use mowgli_libraries::nlock::{NLOCK, NlockOverWait};
 use mowgli_libraries::rbl::{Method as Ring, RBL, Rbl, RblOverSv};
 use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
-use mowgli_libraries::sv::{Method as Sv, SvOverWait};
+use mowgli_libraries::sv::{Method as Sv, SV, Sv as SharedVariables, SvOverWait};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
@@ -33,6 +33,7 @@ use mowgli_prove::solve::SolverLimit;
 use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
+use mowgli_rdma::RdmaStamp::{aNLR, aNRW};
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
@@ -84,6 +85,69 @@ struct Unchanged;
 impl Reshaping for Unchanged {
     fn shapes(&self, _: &World, _: &Event, known: Vec<Shape>) -> Vec<Shape> {
         known
+    }
+}
+
+/// Gives methods other shapes.
+struct OtherShapes(Shapes);
+
+impl Reshaping for OtherShapes {
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(&self.0)
+    }
+}
+
+/// Executions choose a way for each node, and a template has one for all of them.
+#[test]
+fn ways_of_each_element_have_no_template() {
+    let all = catalogue();
+    let bal = named(&all, "bal").unwrap();
+    let of = |changed: &Shapes| {
+        let below = bal.below.clone().reshaped(SV, OtherShapes(changed.clone()));
+        let published = source(bal, bal.variants[0].implementation.clone());
+        ProofSource { below: &below, ..published }.kinds().err().unwrap_or_default()
+    };
+    let of_all = of(shapes! { Sv else (SharedVariables.shape_terms().expect("its shapes are terms")):
+        Bcast { x, ns, .. } => {
+            either {
+                for n in (ns) { let v = aNLR(n): reads x at here; aNRW(n): writes x at n, v }
+            } or {
+                for n in (ns) { aNLR(n); aNRW(n) }
+            }
+        }
+    });
+    assert_eq!(of_all, []);
+    let of_each = of(shapes! { Sv else (SharedVariables.shape_terms().expect("its shapes are terms")):
+        Bcast { x, ns, .. } => {
+            for n in (ns) {
+                either { let v = aNLR(n): reads x at here; aNRW(n): writes x at n, v } or { aNLR(n); aNRW(n) }
+            }
+        }
+    });
+    assert!(
+        of_each.iter().any(|refusal| refusal.why == "it can happen in several ways for one of several"),
+        "{of_each:?}"
+    );
+}
+
+/// In a shape, a value that is no truth value does not hold, and neither does its negation.
+#[test]
+fn a_value_that_is_no_condition_decides_nothing() {
+    let all = catalogue();
+    let entry = named(&all, "sc-rmw").unwrap();
+    let terms = entry.library().unwrap().shape_terms().expect("its shapes are terms").clone();
+    let conditions: [fn(Expr) -> Expr; 3] = [|v| !v, |v| v | true, |v| Expr::from(true) & v];
+    for condition in conditions {
+        let known = terms.get("Write").expect("it has a shape").clone();
+        let changed = Shapes::default().with(Sc::TABLE, "Write", &["v"], |v| {
+            let of_five = ShapeTerm::branch(condition(v[0]), ShapeTerm::nothing(), known.clone());
+            ShapeTerm::branch(v[0].is(5), of_five, known)
+        });
+        let changed = OtherShapes(changed.or(&terms));
+        let specification = entry.specification.clone().reshaped(Name::literal("sc-rmw"), changed);
+        let published = source(entry, entry.variants[0].implementation.clone());
+        let found = ProofSource { specification: &specification, ..published }.kinds();
+        assert!(found.is_err(), "{condition:?}");
     }
 }
 

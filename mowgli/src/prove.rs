@@ -249,7 +249,8 @@ impl Proved {
         );
         if !self.layers.is_empty() {
             let layers = self.layers.join(", ");
-            all.push(format!("the implementations of {layers}: it uses their specifications, and checks no tower"));
+            let given = format!("it uses the specifications that {} gives them, and checks no tower", self.library);
+            all.push(format!("the implementations of {layers}: {given}"));
         }
         let alone = self.proof.rows.iter().filter(|row| row.is_by_simplifier_alone()).count();
         all.extend(
