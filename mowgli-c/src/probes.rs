@@ -43,6 +43,7 @@ const FRAME: u32 = 1 << 13;
 pub(crate) fn probed(assembly: &str) -> String {
     let mut out = String::with_capacity(2 * assembly.len());
     let (mut is_inline, mut is_intel, mut prefixes, mut strings) = (false, false, String::new(), 0);
+    let mut in_comment = false;
     for line in assembly.lines() {
         // Lines in the syntax of Intel are not understood.
         if line.contains(".intel_syntax") {
@@ -60,9 +61,9 @@ pub(crate) fn probed(assembly: &str) -> String {
             _ => is_inline,
         };
         // One line of inline assembly may have several instructions.
-        let statements: Vec<&str> = if is_inline { line.split(';').collect() } else { vec![line] };
-        for statement in statements {
-            let (mut label, mut code) = ("", statement);
+        let parts = if is_inline { statements(line, &mut in_comment) } else { vec![line.to_owned()] };
+        for statement in &parts {
+            let (mut label, mut code) = ("", statement.as_str());
             if is_inline
                 && let Some((name, rest)) = statement.split_once(':')
                 && name.trim().chars().all(|c| c.is_ascii_alphanumeric() || "._$".contains(c))
@@ -70,6 +71,10 @@ pub(crate) fn probed(assembly: &str) -> String {
                 (label, code) = (&statement[..name.len() + 1], rest);
             }
             let (prefix, instruction) = prefixed(code);
+            if code.trim().is_empty() {
+                let _ = writeln!(out, "{label}");
+                continue;
+            }
             if !prefix.is_empty() && instruction.is_empty() {
                 // In `lock; addl $0, 0(%rsp)` the prefix is a statement of its own. It stays beside its instruction.
                 let _ = writeln!(out, "{label}");
@@ -88,6 +93,39 @@ pub(crate) fn probed(assembly: &str) -> String {
         }
     }
     out
+}
+
+/// Divides a line of inline assembly into its statements, without comments. Those of several lines are open in between.
+fn statements(line: &str, in_comment: &mut bool) -> Vec<String> {
+    if line.trim_start().starts_with(['#', '/']) && !line.trim_start().starts_with("/*") && !*in_comment {
+        return vec![line.to_owned()];
+    }
+    let (mut all, mut rest, mut in_text) = (vec![String::new()], line, false);
+    while let Some(c) = rest.chars().next() {
+        let last = all.last_mut().expect("a first statement");
+        // A backslash or an apostrophe makes a letter of what is behind it.
+        let is_letter = in_text && c == '\\' || !in_text && c == '\'';
+        let mut taken = c.len_utf8();
+        match (c, &rest[taken..]) {
+            _ if *in_comment => {
+                let Some(end) = rest.find("*/") else { return all };
+                (*in_comment, taken) = (false, end + 2);
+                last.push(' ');
+            }
+            ('/', behind) if !in_text && behind.starts_with('*') => (*in_comment, taken) = (true, 2),
+            ('#', _) if !in_text => break,
+            (';', _) if !in_text => all.push(String::new()),
+            (_, behind) => {
+                in_text ^= c == '"';
+                let skipped = if behind.starts_with('\\') && !in_text { 2 } else { 1 };
+                taken += if is_letter { behind.chars().take(skipped).map(char::len_utf8).sum() } else { 0 };
+                taken += usize::from(c == '\'' && is_letter && rest[taken..].starts_with('\''));
+                last.push_str(&rest[..taken]);
+            }
+        }
+        rest = &rest[taken..];
+    }
+    all
 }
 
 /// Divides an instruction into its prefixes and the rest; empty if the text is none.
@@ -403,6 +441,11 @@ mod tests {
         assert_eq!(fences("lock; addl $0,0(%rsp)"), 1);
         assert_eq!(fences("1: mfence; nop"), 1);
         assert_eq!(fences("pause"), 0);
+        assert_eq!(fences("nop # first; mfence"), 0);
+        assert_eq!(fences("nop /* a; mfence\n; mfence */; mfence # a \"; mfence"), 1);
+        assert_eq!(fences("lock # before; mfence\naddl $0, (%rsp)"), 1);
+        assert_eq!(fences(".ascii \"a # \\\"; mfence\"; mfence"), 1);
+        assert_eq!(fences("movb $';, %al; movb $'\\'', %al; mfence"), 1);
         assert!(probed("#APP\nlock xaddl %eax, (%rdx)\n#NO_APP\n").contains("call __mowgli_unseen"));
         assert!(probed("#APP\nmovq %rax, (%rdx)\n#NO_APP\n").contains("call __mowgli_probe"));
     }
