@@ -48,7 +48,7 @@ int mw_thread = -1, mw_program = -1;
 int mw_main;
 int mw_is_main(void) { return mw_main && mw_thread == 0; }
 static int is_serving, line = -1;
-static pid_t process;
+pid_t mw_process;
 
 /* Bytes, as many as there are. */
 struct bytes { char *at; size_t used, size; };
@@ -171,7 +171,9 @@ static void take_state(void)
 	if (mw_is_entry == 2) mw_state(kept.at, kept.used);
 	mw_is_entry = 0;
 	mw_state(mw_regs, sizeof mw_regs);
-	mw_state((void *)(mw_regs[6] + 8), mw_base - mw_regs[6] - 8);
+	size_t used = mw_base - mw_regs[6] - 8;
+	if (used > 1 << 26) mw_end('x', "code on a stack that is not that of its thread, as a context or a handler of signals has, is not supported");
+	mw_state((void *)(mw_regs[6] + 8), used);
 	mw_state(&stored.at, sizeof stored.at + sizeof stored.n);
 	mw_state((void *)stored.at, stored.n);
 	mw_state(&pending.at, sizeof pending.at + sizeof pending.n);
@@ -230,6 +232,7 @@ static void report(char kind, const char *format, va_list all)
 	must_be_known();
 	int n = vsnprintf(text, sizeof text, format, all);
 	if (n >= (int)sizeof text) mw_end('x', "a call of more than 511 letters");
+	if (mw_thread == EPILOGUE && mw_open && strncmp(text, "read ", 5) && strncmp(text, "load ", 5)) mw_main_must_take_part("a call before the last join");
 	take_state();
 	trail = hashed(trail, text, (size_t)n);
 	/* An earlier run has reported the calls before the last known result. */
@@ -355,18 +358,18 @@ static void must_be_known(void)
 }
 /* Accesses that were reported, by any run. */
 enum { SEEN = 1 << 20 };
-static struct seen { uint64_t at, size; } *seen;
+static struct seen { uint64_t at, size, open; } *seen;
 static void touches(uintptr_t at, size_t n, int writes, int scalar)
 {
-	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)(2 * writes + scalar) << 56, n };
-	size_t i = (size_t)(mw_mix(mw_mix(1, one.at), n) >> 20) % SEEN, looked = 0;
-	while (seen[i].size && (seen[i].at != one.at || seen[i].size != n) && ++looked < SEEN) i = (i + 1) % SEEN;
+	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)(2 * writes + scalar) << 56, n, mw_thread == EPILOGUE ? mw_open : 0 };
+	size_t i = (size_t)(mw_mix(mw_mix(mw_mix(1, one.at), n), one.open) >> 20) % SEEN, looked = 0;
+	while (seen[i].size && memcmp(&seen[i], &one, sizeof one) && ++looked < SEEN) i = (i + 1) % SEEN;
 	if (looked == SEEN) mw_end('x', "the threads touch more than a million places");
 	if (seen[i].size) return;
 	seen[i] = one;
 	char where[128];
 	mw_places(where);
-	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at), scalar, where);
+	mw_line("a %lu %zu %d %d %s %lu\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at), scalar, where, one.open);
 	spins = loads = 0;
 }
 static int64_t value_of(const void *at, size_t n)
@@ -448,7 +451,7 @@ void mw_load(const void *from, size_t n)
 	mw_flush();
 	load((uintptr_t)from, n, 0, 1);
 }
-size_t mw_load_word(const void *from, size_t most)
+size_t mw_load_word(const void *from, size_t most, int last)
 {
 	uintptr_t at = (uintptr_t)from;
 	size_t i = cell_after(at), n = 8 - at % 8;
@@ -456,7 +459,7 @@ size_t mw_load_word(const void *from, size_t most)
 	if (is_cell) n = cells[i].at + cells[i].size - at;
 	else if (i < cell_count && cells[i].at < at + n) n = cells[i].at - at;
 	if (n > most) n = most;
-	const char *end = is_cell ? NULL : memchr(from, 0, n);
+	const char *end = is_cell ? NULL : memchr(from, last, n);
 	if (end) n = (size_t)(end - (const char *)from) + 1;
 	load(at, n, 0, 1);
 	return n;
@@ -491,7 +494,7 @@ static int sets_up_still(void)
 }
 /* What `main` does after it has started a thread, and before it waits for one. If it shares memory with a thread that it has started by
  * then, it has to take part as a thread itself, which the explorer decides. */
-static struct window { uintptr_t at; size_t n; int writes, threads; uint64_t pc; } *window;
+static struct window { uintptr_t at; size_t n; int writes; uint64_t open, pc; } *window;
 static size_t window_count, window_size;
 static int is_window;
 void mw_window_begins(void) { is_window = mw_thread < 0 && !mw_main; }
@@ -500,9 +503,9 @@ void mw_window(const void *at, size_t n, int writes)
 	if (!is_window || !n) return;
 	if (++looks > 1000000) mw_main_must_take_part("`main` waits while its threads run");
 	for (size_t i = window_count; i-- && i + 16 > window_count;)
-		if (window[i].at == (uintptr_t)at && window[i].n == n && window[i].writes == writes && window[i].threads == mw_thread_count) return;
+		if (window[i].at == (uintptr_t)at && window[i].n == n && window[i].writes == writes && window[i].open == mw_open) return;
 	if (window_count == window_size) window = mw_own_realloc(window, (window_size = 2 * window_size + 64) * sizeof *window);
-	window[window_count++] = (struct window){ (uintptr_t)at, n, writes, mw_thread_count, mw_regs[RETURN] - 1 };
+	window[window_count++] = (struct window){ (uintptr_t)at, n, writes, mw_open, mw_regs[RETURN] - 1 };
 }
 void mw_main_must_take_part(const char *why)
 {
@@ -840,16 +843,13 @@ MOVES(__mowgli_memcpy) MOVES(__mowgli_memmove) MOVES(__tsan_memcpy) MOVES(__tsan
 		return to; \
 	}
 SETS(__mowgli_memset) SETS(__tsan_memset)
-ENTRY(__mowgli_memcmp);
-int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
+int mw_begins_with_second(const void *a, size_t n, const void *b, size_t m)
 {
-	if (mw_native(a, n, 0)) mw_native(b, n, 0);
-	else if (n) {
-		mw_flush();
-		load((uintptr_t)a, n, 0, 1);
-		load((uintptr_t)b, n, 0, 1);
-	}
-	return memcmp(a, b, n);
+	if (mw_thread < 0 || mw_thread == EPILOGUE) return 0;
+	mw_flush();
+	size_t i = cell_after((uintptr_t)a), k = cell_after((uintptr_t)b);
+	int have_cells = i < cell_count && cells[i].at < (uintptr_t)a + n && k < cell_count && cells[k].at < (uintptr_t)b + m;
+	return have_cells && mw_ask("choose");
 }
 
 /* A place to which a program jumps is memory that it writes. */
@@ -1010,22 +1010,51 @@ static void values_of(char *rest)
 	mw_line(".\n");
 	send_all();
 }
+/* Makes all memory private that the set-up has mapped to share it with other processes: runs are such processes, and share nothing. */
+static void unshares(void)
+{
+	struct mapping { unsigned long at, end, offset, file; unsigned device[2]; char may[5]; } *all = NULL;
+	size_t count = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char text[8192];
+	while (maps && fgets(text, sizeof text, maps)) {
+		struct mapping m;
+		if (sscanf(text, "%lx-%lx %4s %lx %x:%x %lu", &m.at, &m.end, m.may, &m.offset, m.device, m.device + 1, &m.file) != 7 || m.may[3] != 's') continue;
+		all = mw_own_realloc(all, (count + 1) * sizeof *all);
+		all[count++] = m;
+	}
+	if (maps) fclose(maps);
+	for (struct mapping *m = all; m < all + count; m++) {
+		size_t n = m->end - m->at;
+		if (m->may[1] != 'w') continue;
+		for (struct mapping *o = all; o < all + count; o++)
+			if (o != m && o->file == m->file && !memcmp(o->device, m->device, sizeof m->device) && o->offset < m->offset + n && m->offset < o->offset + (o->end - o->at))
+				mw_end('x', "memory that is mapped at two addresses is not supported");
+		char *own = mmap(NULL, n, PROT_READ | PROT_WRITE | (m->may[2] == 'x' ? PROT_EXEC : 0), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		static const char zeros[4096];
+		for (size_t k = 0; own != MAP_FAILED && k < n; k += sizeof zeros)
+			if (memcmp((char *)m->at + k, zeros, sizeof zeros)) memcpy(own + k, (char *)m->at + k, sizeof zeros);
+		if (own == MAP_FAILED || mremap(own, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)m->at) == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
+	}
+	mw_own_free(all);
+}
 /* Ends `main` here: the parent serves until the explorer is done, and a child returns to run the rest of `main`. */
 void mw_serve(void)
 {
-	if (is_serving || getpid() != process) return;
+	if (is_serving || getpid() != mw_process) return;
 	is_serving = 1;
 	if (line < 0) {
 		fprintf(stderr, "this program runs under `mowgli explore` and `mowgli run`\n");
 		_exit(2);
 	}
+	unshares();
 	seen = mmap(NULL, SEEN * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (seen == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
 	mw_heap_begins();
 	mw_threads_begin();
 	mw_threads_lines();
 	for (size_t i = 0; i < window_count; i++)
-		mw_line("window %lu %zu %d %d %lx\n", GLOBAL(window[i].at), window[i].n, window[i].writes, window[i].threads, GLOBAL(window[i].pc));
+		mw_line("window %lu %zu %d %lu %lx\n", GLOBAL(window[i].at), window[i].n, window[i].writes, window[i].open, GLOBAL(window[i].pc));
 	mw_verbs_lines();
 	mw_line(".\n");
 	send_all();
@@ -1084,8 +1113,8 @@ static void at_end(int code, void *none)
 {
 	(void)none;
 	mw_nested = 0;
-	if (getpid() == process) mw_ready();
-	if (mw_thread < 0) mw_serve();
+	if (getpid() == mw_process) mw_ready();
+	if (mw_thread < 0) { mw_serve(); mw_open = 0; }
 	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
 }
 /* Behind all functions that the program has for its end. */
@@ -1099,7 +1128,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv)
 {
 	const char *path = getenv("MOWGLI_SOCKET"), *program = getenv("MOWGLI_PROGRAM"), *last = getenv("MOWGLI_SET_UPS");
 	(void)argc;
-	process = getpid();
+	mw_process = getpid();
 	uint32_t high;
 	__asm__("xgetbv" : "=a"(mw_parts), "=d"(high) : "c"(0));
 	mw_parts &= 0xe7;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 1024 };
 
@@ -41,6 +42,8 @@ enum { RETURN = 13 };
 
 /* The thread that runs: -1 while `main` sets up. */
 extern int mw_thread;
+/* The process in which `main` sets up. */
+extern pid_t mw_process;
 /* Programs that are started once per node: the number of this one, from 0, and -1 for a program that has all nodes. Its `main` is
  * thread 0. Addresses that the explorer sees have the number in their upper bits, so they are unique. */
 extern int mw_program;
@@ -72,12 +75,14 @@ void mw_flush(void);
 /* Reads and writes memory as the CPU does. What a card wrote before the completion is not plain. */
 void mw_load(const void *from, size_t n);
 void mw_store(void *to, const void *from, size_t n, int plain);
+/* Chooses which of two texts is read first, if others write both. A function that compares may begin with either. */
+int mw_begins_with_second(const void *a, size_t n, const void *b, size_t m);
 /* Copies as memcpy does. */
 void *mw_copy(void *to, const void *from, size_t n);
 /* Names memory that streams use. */
 void mw_streams_touch(uintptr_t at, size_t n);
-/* Reads the rest of the word that has this byte, but at most so many bytes and none behind a zero. Returns their number. */
-size_t mw_load_word(const void *from, size_t most);
+/* Reads the rest of the word that has this byte, but at most so many bytes and none behind the first `last`. Returns their number. */
+size_t mw_load_word(const void *from, size_t most, int last);
 /* True if `main` sets up, so that an access is its own. One of several programs may end its set-up here. */
 int mw_native(const void *at, size_t n, int writes);
 /* Memory of the runtime, which is no part of a thread's state, and a text that is printed to such memory. */
@@ -112,6 +117,8 @@ void mw_heap_state(void);
 void mw_heap_others(char *text);
 /* `main` is a thread if it takes part: always in a program of one node, else if it shares memory with the threads that it starts. */
 extern int mw_main, mw_thread_count;
+/* The threads that `main` has started and not joined, as bits: while it sets up, and in the code behind its first join. */
+extern uint64_t mw_open;
 int mw_is_main(void);
 void mw_main_takes_part(int node);
 void mw_main_must_take_part(const char *why) __attribute__((noreturn));

@@ -5,6 +5,7 @@
 #include "runtime.h"
 #include <alloca.h>
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static size_t length(const char *s, size_t most)
 	}
 	mw_flush();
 	for (size_t n = 0; n < most;) {
-		size_t k = mw_load_word(s + n, most - n);
+		size_t k = mw_load_word(s + n, most - n, 0);
 		const char *end = memchr(s + n, 0, k);
 		if (end) return (size_t)(end - s);
 		n += k;
@@ -47,15 +48,20 @@ static void look(const void *at, size_t n)
 	mw_flush();
 	mw_load(at, n);
 }
+/* Looks at two texts, of which these many bytes decide which one is first. */
+#define BOTH(one, n, other, m, looks_at_one, looks_at_other) \
+	if (mw_begins_with_second(one, n, other, m)) { looks_at_other; looks_at_one; } else { looks_at_one; looks_at_other; }
+#define LOOKS_AT_BOTH(type, name, parameters, most, call) \
+	STRINGS(type, name, parameters, BOTH(a, most < 8 ? most : 8, b, most < 8 ? most : 8, length(a, most), length(b, most)) return call;)
 /* A function that looks at one text, or at two, and writes nothing. What it returns points into the text, or is a number. */
 #define LOOKS(type, name, parameters, looks, call) STRINGS(type, name, parameters, looks; return call;)
 LOOKS(size_t, strlen, (const char *s), , length(s, ALL))
 LOOKS(size_t, strnlen, (const char *s, size_t n), , length(s, n))
-LOOKS(int, strcmp, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcmp(a, b))
-LOOKS(int, strncmp, (const char *a, const char *b, size_t n), (length(a, n), length(b, n)), strncmp(a, b, n))
-LOOKS(int, strcasecmp, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcasecmp(a, b))
-LOOKS(int, strncasecmp, (const char *a, const char *b, size_t n), (length(a, n), length(b, n)), strncasecmp(a, b, n))
-LOOKS(int, strcoll, (const char *a, const char *b), (length(a, ALL), length(b, ALL)), strcoll(a, b))
+LOOKS_AT_BOTH(int, strcmp, (const char *a, const char *b), ALL, strcmp(a, b))
+LOOKS_AT_BOTH(int, strncmp, (const char *a, const char *b, size_t n), n, strncmp(a, b, n))
+LOOKS_AT_BOTH(int, strcasecmp, (const char *a, const char *b), ALL, strcasecmp(a, b))
+LOOKS_AT_BOTH(int, strncasecmp, (const char *a, const char *b, size_t n), n, strncasecmp(a, b, n))
+LOOKS_AT_BOTH(int, strcoll, (const char *a, const char *b), ALL, strcoll(a, b))
 LOOKS(char *, strchr, (const char *s, int c), length(s, ALL), strchr(s, c))
 LOOKS(char *, index, (const char *s, int c), length(s, ALL), strchr(s, c))
 LOOKS(char *, strrchr, (const char *s, int c), length(s, ALL), strrchr(s, c))
@@ -77,16 +83,19 @@ LOOKS(int, perror, (const char *s), if (s) length(s, ALL), (perror(s), 0))
 LOOKS(char *, getenv, (const char *s), length(s, ALL), getenv(s))
 LOOKS(in_addr_t, inet_addr, (const char *s), length(s, ALL), inet_addr(s))
 LOOKS(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), look(from, size * n), fwrite(from, size, n, to))
-LOOKS(int, bcmp, (const void *a, const void *b, size_t n), (look(a, n), look(b, n)), memcmp(a, b, n))
+#define COMPARES(name) STRINGS(int, name, (const void *a, const void *b, size_t n), BOTH(a, n, b, n, look(a, n), look(b, n)) return memcmp(a, b, n);)
+COMPARES(memcmp) COMPARES(bcmp)
 LOOKS(void *, memrchr, (const void *s, int c, size_t n), look(s, n), memrchr(s, c, n))
-LOOKS(void *, memmem, (const void *s, size_t n, const void *part, size_t m), (look(s, n), look(part, m)), memmem(s, n, part, m))
+STRINGS(void *, memmem, (const void *s, size_t n, const void *part, size_t m),
+	BOTH(s, n, part, m, look(s, n), look(part, m))
+	return memmem(s, n, part, m);)
 /* Reads word by word up to a byte, of at most so many bytes. */
 static void *found(const char *s, int c, size_t most)
 {
 	if (mw_native(s, most < ALL ? most : 0, 0)) return memchr(s, c, most);
 	mw_flush();
 	for (size_t n = 0; n < most;) {
-		size_t k = mw_load_word(s + n, most - n);
+		size_t k = mw_load_word(s + n, most - n, c);
 		void *at = memchr(s + n, c, k);
 		if (at) return at;
 		n += k;
@@ -95,6 +104,16 @@ static void *found(const char *s, int c, size_t most)
 }
 LOOKS(void *, memchr, (const void *s, int c, size_t n), , found(s, c, n))
 LOOKS(void *, rawmemchr, (const void *s, int c), , found(s, c, ALL))
+
+/* Functions of libstdc++ that copy a text to memory of their own, or compute with bytes. */
+#define OF_LIBRARY(type, name, parameters, looks, arguments) \
+	ENTRY(name); \
+	type mw_##name parameters { looks; return ((type (*) parameters)dlsym(RTLD_NEXT, #name)) arguments; }
+OF_LIBRARY(size_t, _ZSt11_Hash_bytesPKvmm, (const void *at, size_t n, size_t seed), look(at, n), (at, n, seed))
+#define EXCEPTION_OF(name) OF_LIBRARY(void *, _ZNSt##name##C1EPKc, (void *e, const char *s), length(s, ALL), (e, s)) \
+	OF_LIBRARY(void *, _ZNSt##name##C2EPKc, (void *e, const char *s), length(s, ALL), (e, s))
+EXCEPTION_OF(13runtime_error) EXCEPTION_OF(11logic_error) EXCEPTION_OF(12out_of_range) EXCEPTION_OF(16invalid_argument)
+EXCEPTION_OF(12length_error) EXCEPTION_OF(12domain_error) EXCEPTION_OF(11range_error) EXCEPTION_OF(14overflow_error) EXCEPTION_OF(15underflow_error)
 
 /* Memory of the program in which streams keep their text. libc reads and writes it unseen. */
 enum { STREAMS = 64 };

@@ -24,6 +24,7 @@
 /* The threads that run when the threads begin. `main` is the first one if it takes part. */
 static struct { void *(*fn)(void *); void *arg; int node, is_detached; } threads[THREADS];
 int mw_thread_count;
+uint64_t mw_open;
 /* The number of this thread as the program knows it, and how many it has started. */
 static uint64_t self;
 static int created;
@@ -38,9 +39,9 @@ void mw_threads_lines(void)
 {
 	for (int t = 0; t < mw_thread_count; t++) mw_line("thread %d %d %lx\n", threads[t].node, threads[t].is_detached, GLOBAL(threads[t].fn));
 }
-/* What this thread holds: the lock, and how often. */
+/* What this thread holds: the lock, how often, whether it is a mutex, and whether the thread that had it before has ended with it. */
 enum { HELD = 64 };
-static struct { const void *lock; int64_t times; } held[HELD];
+static struct { const void *lock; int64_t times, is_mutex, is_left; } held[HELD];
 static size_t held_count;
 static void ends_state(void);
 void mw_threads_state(void)
@@ -65,6 +66,7 @@ static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
 	if (mw_thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
 	threads[mw_thread_count].fn = fn;
 	threads[mw_thread_count].arg = arg;
+	mw_open |= 1ul << mw_thread_count;
 	threads[mw_thread_count++].node = node;
 	*id = (uint64_t)mw_thread_count;
 }
@@ -79,6 +81,7 @@ void mw_mowgli_node(int node, void *(*fn)(void *), void *arg)
 static int64_t joined(uint64_t id)
 {
 	mw_flush();
+	if (mw_thread == EPILOGUE && id - 1 < THREADS) mw_open &= ~(1ul << (id - 1));
 	if (mw_thread == EPILOGUE) return 0;
 	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
 	return mw_ask("result %lu", (unsigned long)id);
@@ -108,11 +111,24 @@ HOOK(int, pthread_join, (pthread_t id, void **result),
 	if (result) mw_put(result, &own, sizeof own);
 	return 0;)
 HOOK(int, pthread_detach, (pthread_t id), detaches(id); return 0;)
+/* Numbers of processes and threads, which no process of a system has. A process that the set-up starts keeps its own. */
+enum { PROCESS = 1 << 23 };
+static pid_t numbered(pid_t own, int add)
+{
+	if (mw_thread >= 0) mw_flush();
+	if (mw_thread < 0 && getpid() != mw_process) return own == mw_process ? PROCESS : own;
+	return PROCESS + (mw_program < 0 ? 0 : mw_program << 8) + add;
+}
+HOOK(pid_t, __mowgli_getpid, (void), return numbered(getpid(), 0);)
+HOOK(pid_t, __mowgli_getppid, (void), return numbered(getppid(), -1);)
+HOOK(pid_t, __mowgli_gettid, (void), return numbered((pid_t)syscall(SYS_gettid), mw_thread < 0 || mw_thread == EPILOGUE || mw_is_main() ? 0 : mw_thread + 1);)
+HOOK(int, __mowgli_sched_getcpu, (void), if (mw_thread >= 0) { mw_flush(); mw_unsure("sched_getcpu"); } return 0;)
 HOOK(pthread_t, pthread_self, (void), return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self;)
 HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
 HOOK(void, mowgli_join, (void),
 	if (mw_thread < 0) mw_serve();
 	mw_flush();
+	mw_open = 0;
 	for (int t = 1; mw_is_main() && t < mw_thread_count; t++) joined((uint64_t)t + 1);)
 HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
 HOOK(int, thrd_join, (thrd_t id, int *result),
@@ -165,6 +181,8 @@ static void about(void *at)
 	if (mw_thread < 0) { mw_window(at, 4, 1); return; }
 	is_of_library = belongs_to_library(at);
 	mw_flush();
+	/* Behind the threads it is as they have left it, and then as `main` does. */
+	if (mw_thread == EPILOGUE && !is_of_library) { mw_load(at, 4); mw_store(at, at, 4, 0); }
 	if (is_alone()) return;
 	mw_heap_touch((uintptr_t)at, 4, "uses");
 	mw_needs(at);
@@ -172,7 +190,7 @@ static void about(void *at)
 /* A wait in `main` alone never ends. */
 static void waits_alone(const char *call)
 {
-	if (mw_thread < 0) mw_main_must_take_part(call);
+	if (mw_thread < 0 || (mw_thread == EPILOGUE && mw_open)) mw_main_must_take_part(call);
 	if (is_of_library) mw_end('x', "%s of a library, which waits for another thread,", call);
 	if (mw_thread == EPILOGUE) mw_end('f', "%s waits for ever: all threads have ended", call);
 }
@@ -188,6 +206,7 @@ static void holds(const void *lock, int64_t times)
 	if (i == held_count) {
 		if (held_count == HELD) mw_end('x', "a thread holds more than %d locks", HELD);
 		held[held_count].lock = lock;
+		held[held_count].is_mutex = held[held_count].is_left = 0;
 		held[held_count++].times = 0;
 	}
 	held[i].times += times;
@@ -197,25 +216,40 @@ static void holds(const void *lock, int64_t times)
 static int is_over(void) { return mw_ask("choose") != 0; }
 /* A lock that is not free is tried once, or until a time. */
 enum { TRIES = 1, UNTIL = 2 };
-/* Of a mutex the first word is who holds it, and DESTROYED behind the end of its life. */
-enum { DESTROYED = -77 };
-static int kind_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
+/* Of a mutex the first word is who holds it, and DESTROYED behind the end of its life. A robust one is LEFT if the thread that held it has
+ * ended, and LOST if the next one has not made it consistent. */
+enum { DESTROYED = -77, LEFT = -78, LOST = -79, ROBUST = 16 };
+static int data_of(const pthread_mutex_t *m)
+{
+	if (!is_alone()) mw_load(&m->__data.__kind, sizeof m->__data.__kind);
+	return m->__data.__kind;
+}
+static int kind_of(const pthread_mutex_t *m) { return data_of(m) & 3; }
+static int is_robust(const pthread_mutex_t *m) { return data_of(m) & ROBUST; }
 static int64_t owner(void) { return is_alone() ? 1 : (int64_t)(mw_thread + 1); }
 static int lock(pthread_mutex_t *m, const char *call, int tries)
 {
 	about(m);
 	if (held_at(m) < held_count) {
 		if (kind_of(m) == PTHREAD_MUTEX_RECURSIVE) { holds(m, 1); return 0; }
-		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
+		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK) return tries == TRIES ? EBUSY : EDEADLK;
 	}
 	int64_t was;
 	for (size_t mark = mw_learned(); (was = compare_word(m, 0, owner())); mw_forget(mark)) {
 		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+		if (was == LOST) return ENOTRECOVERABLE;
+		if (was == LEFT && compare_word(m, LEFT, owner()) == LEFT) {
+			holds(m, 1);
+			held[held_at(m)].is_mutex = held[held_at(m)].is_left = 1;
+			return EOWNERDEAD;
+		}
+		if (was == LEFT) continue;
 		if (tries == TRIES) return EBUSY;
 		if (is_alone()) waits_alone(call);
 		if (tries && is_over()) return ETIMEDOUT;
 	}
 	holds(m, 1);
+	held[held_at(m)].is_mutex = 1;
 	return 0;
 }
 static int unlock(pthread_mutex_t *m, const char *call)
@@ -224,14 +258,14 @@ static int unlock(pthread_mutex_t *m, const char *call)
 	size_t i = held_at(m);
 	if (i == held_count) {
 		int64_t was = word(m);
-		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EPERM;
+		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK || is_robust(m)) return EPERM;
 		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
 		if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
 		mw_end('f', "%s of a mutex that nobody has locked", call);
 	}
-	int is_last = held[i].times == 1;
+	int is_last = held[i].times == 1, is_left = held[i].is_left != 0;
 	holds(m, -1);
-	if (is_last) set_word(m, 0);
+	if (is_last) set_word(m, is_left ? LOST : 0);
 	return 0;
 }
 static int destroy(void *m, const char *call)
@@ -239,13 +273,32 @@ static int destroy(void *m, const char *call)
 	about(m);
 	int64_t was = compare_word(m, 0, DESTROYED);
 	if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
-	if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
+	if (was == LEFT || was == LOST) set_word(m, DESTROYED);
+	else if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
 	return 0;
 }
+/* A thread that ends leaves the robust mutexes that it holds. */
+static void leaves_locks(void)
+{
+	for (size_t i = 0; i < held_count; i++) {
+		pthread_mutex_t *m = (pthread_mutex_t *)held[i].lock;
+		if (!held[i].is_mutex) continue;
+		about(m);
+		if (is_robust(m)) set_word(m, LEFT);
+	}
+}
+HOOK(int, pthread_mutex_consistent, (pthread_mutex_t *m),
+	about(m);
+	size_t i = held_at(m);
+	if (i == held_count || !held[i].is_left) return EINVAL;
+	held[i].is_left = 0;
+	return 0;)
 HOOK(int, pthread_mutex_init, (pthread_mutex_t *m, const pthread_mutexattr_t *attr),
 	pthread_mutex_t own;
 	memset(&own, 0, sizeof own);
-	own.__data.__kind = attr ? *(const int *)attr & 3 : 0;
+	int robust = PTHREAD_MUTEX_STALLED;
+	if (attr) pthread_mutexattr_getrobust(attr, &robust);
+	own.__data.__kind = (attr ? *(const int *)attr & 3 : 0) | (robust == PTHREAD_MUTEX_ROBUST ? ROBUST : 0);
 	about(m);
 	mw_put((char *)m + 4, (char *)&own + 4, sizeof own - 4);
 	set_word(m, 0);
@@ -292,9 +345,9 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	unlock(m, call);
 	int is_late = has_end && is_over(), is_spurious = !is_late && is_over();
 	for (size_t mark = mw_learned(); !is_late && !is_spurious && word(c) == before; mw_forget(mark)) {}
-	lock(m, call, 0);
+	int why = lock(m, call, 0);
 	add_word(waiters(c), -1);
-	return is_late ? ETIMEDOUT : 0;
+	return why ? why : is_late ? ETIMEDOUT : 0;
 }
 HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; begins_condition(c); return 0;)
 HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), (void)c; return 0;)
@@ -345,6 +398,8 @@ static int futex_wake(void *at, int most)
 HOOK(long, __mowgli_syscall, (long n, long a, long b, long c, long d, long e, long f),
 	if (n == SYS_futex && (b & 15) % 9 == FUTEX_WAIT) return futex_wait((void *)a, (int)c, d != 0);
 	if (n == SYS_futex && (b & 15) % 9 == FUTEX_WAKE) return futex_wake((void *)a, (int)c);
+	if (n == SYS_gettid) return mw___mowgli_gettid();
+	if (n == SYS_getpid) return mw___mowgli_getpid();
 	if (mw_thread >= 0) { mw_flush(); mw_end('x', "syscall(%ld) in a thread is not supported", n); }
 	return syscall(n, a, b, c, d, e, f);)
 #define OF_FUTURES(name) \
@@ -377,17 +432,24 @@ static int write_lock(void *l, const char *call, int tries)
 	holds(l, -1);
 	return 0;
 }
+/* True if the thread would wait for itself. */
+static int is_own_writer(void *l)
+{
+	about(l);
+	size_t i = held_at(l);
+	return i < held_count && held[i].times < 0;
+}
 HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (void)a; about(l); set_word(l, 0); return 0;)
 HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), (void)l; return 0;)
-HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_rdlock", 0);)
+HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : read_lock(l, "pthread_rwlock_rdlock", 0);)
 HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", TRIES);)
-HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_wrlock", 0);)
+HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : write_lock(l, "pthread_rwlock_wrlock", 0);)
 HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", TRIES);)
 #define UNTIL_TIME(name, locks) \
 	HOOK(int, pthread_rwlock_timed##name, (pthread_rwlock_t *l, const struct timespec *t), \
-		(void)t; return locks(l, "pthread_rwlock_timed" #name, UNTIL);) \
+		(void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_timed" #name, UNTIL);) \
 	HOOK(int, pthread_rwlock_clock##name, (pthread_rwlock_t *l, clockid_t clock, const struct timespec *t), \
-		(void)clock; (void)t; return locks(l, "pthread_rwlock_clock" #name, UNTIL);)
+		(void)clock; (void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_clock" #name, UNTIL);)
 UNTIL_TIME(rdlock, read_lock) UNTIL_TIME(wrlock, write_lock)
 HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 	about(l);
@@ -498,20 +560,31 @@ HOOK(void, __cxa_guard_abort, (char *g), about(g + 4); set_word(g + 4, 0);)
 
 /* Values of a thread. */
 enum { KEYS = 64 };
-static struct { int is_used; void (*destroy)(void *); } keys[KEYS];
+static struct { int is_used; void (*destroy)(void *); } keys[KEYS] __attribute__((aligned(64)));
 static __thread void *of_keys[KEYS];
-static int new_key(unsigned *k, void (*destroy)(void *))
+/* The number of keys from the first one on that the set-up has made. */
+static unsigned first_keys;
+static int new_key(unsigned *to, void (*destroy)(void *))
 {
-	if (mw_thread >= 0) mw_end('x', "a key for values of threads is made in a thread");
-	for (*k = 0; *k < KEYS; ++*k) if (!keys[*k].is_used) { keys[*k].is_used = 1; keys[*k].destroy = destroy; return 0; }
-	return EAGAIN;
+	unsigned k = first_keys;
+	while (k < KEYS && (about(&keys[k].is_used), compare_word(&keys[k].is_used, 0, 1))) k++;
+	if (k == KEYS) mw_end('x', "more than %d keys for values of threads", KEYS);
+	mw_put(&keys[k].destroy, &destroy, sizeof destroy);
+	mw_put(to, &k, sizeof k);
+	if (mw_thread < 0) first_keys = k + 1;
+	return 0;
+}
+static void no_key(unsigned k)
+{
+	void *none = NULL;
+	if (k < KEYS) mw_put(&keys[k].destroy, &none, sizeof none);
 }
 HOOK(int, pthread_key_create, (pthread_key_t *k, void (*destroy)(void *)), return new_key(k, destroy);)
-HOOK(int, pthread_key_delete, (pthread_key_t k), if (k < KEYS && mw_thread < 0) keys[k].is_used = 0; return 0;)
+HOOK(int, pthread_key_delete, (pthread_key_t k), no_key(k); return 0;)
 HOOK(int, pthread_setspecific, (pthread_key_t k, const void *v), if (k >= KEYS) return EINVAL; mw_put(&of_keys[k], &v, sizeof v); return 0;)
 HOOK(void *, pthread_getspecific, (pthread_key_t k), return k < KEYS ? of_keys[k] : NULL;)
 HOOK(int, tss_create, (tss_t *k, tss_dtor_t destroy), return new_key(k, destroy) ? thrd_error : thrd_success;)
-HOOK(void, tss_delete, (tss_t k), if (k < KEYS && mw_thread < 0) keys[k].is_used = 0;)
+HOOK(void, tss_delete, (tss_t k), no_key(k);)
 HOOK(int, tss_set, (tss_t k, void *v), return mw_pthread_setspecific(k, v) ? thrd_error : thrd_success;)
 HOOK(void *, tss_get, (tss_t k), return k < KEYS ? of_keys[k] : NULL;)
 
@@ -572,11 +645,13 @@ __attribute__((noreturn)) static void ends(void *result)
 	/* A destructor may set values again. */
 	for (int k = 0; k < KEYS * 4; k++) {
 		void **at = &of_keys[k % KEYS]; void *v = *at, *none = NULL;
+		if (v) mw_load(&keys[k % KEYS].destroy, sizeof(void *));
 		if (!v || !keys[k % KEYS].destroy) continue;
 		mw_put(at, &none, sizeof none);
 		run((void *)keys[k % KEYS].destroy, v);
 		mw_flush();
 	}
+	leaves_locks();
 	mw_enters_nowhere();
 	mw_learn("end", 3);
 	mw_call("ended %ld", (long)(intptr_t)result);
@@ -630,7 +705,7 @@ ENTRY(mowgli_leaves);
 void mw_mowgli_leaves(void *result)
 {
 	if (mw_thread < 0) mw_ready();
-	if (mw_thread < 0) mw_serve();
+	if (mw_thread < 0) { mw_serve(); mw_open = 0; }
 	mw_flush();
 	leaves_with = result;
 	if (mw_thread == EPILOGUE) ends(result);
@@ -661,7 +736,7 @@ HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_fl
 static void exits(int code, const char *call)
 {
 	mw_ready();
-	if (mw_thread < 0) { mw_serve(); exit(code); }
+	if (mw_thread < 0) { mw_serve(); mw_open = 0; exit(code); }
 	mw_flush();
 	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) {
 		if (!strcmp(call, "exit")) { mw_nested = 0; exit(0); }
@@ -697,6 +772,7 @@ LACKS_IN_THREADS(drand48) LACKS_IN_THREADS(rand_r) LACKS_IN_THREADS(getrandom) L
 LACKS_IN_THREADS(system) LACKS_IN_THREADS(popen) LACKS_IN_THREADS(execl) LACKS_IN_THREADS(execlp) LACKS_IN_THREADS(execv)
 LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS_IN_THREADS(sigaction) LACKS_IN_THREADS(raise)
 LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
+LACKS_IN_THREADS(makecontext) LACKS_IN_THREADS(setcontext) LACKS_IN_THREADS(swapcontext)
 LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(pthread_sigmask)
 
 /* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */

@@ -141,6 +141,11 @@ impl Uses {
         self.blocks.iter().map(|(at, size)| (*at, *size)).collect()
     }
 
+    /// Lists what `main` touches behind its first join, and before its last one.
+    pub(crate) fn before_the_last_join(&self) -> impl Iterator<Item = &MemoryAccess> {
+        self.accesses.iter().filter(|a| a.open != 0)
+    }
+
     /// True if a thread touches these bytes in a way that conflicts with such an access.
     pub(crate) fn conflicts_with(&self, other: &MemoryAccess, thread: impl Fn(usize) -> bool) -> bool {
         let conflicts = |a: &&MemoryAccess| {
@@ -297,7 +302,7 @@ mod tests {
     use super::*;
 
     fn access(thread: usize, at: u64, size: u64, writes: bool) -> MemoryAccess {
-        MemoryAccess { thread, at, size, writes, scalar: size <= 8, in_other_frame: false, places: Vec::new() }
+        MemoryAccess { thread, at, size, writes, scalar: size <= 8, in_other_frame: false, open: 0, places: Vec::new() }
     }
 
     fn cells(accesses: Vec<MemoryAccess>, copies: &[Copy]) -> Vec<(u64, u64)> {

@@ -128,6 +128,8 @@ pub(crate) struct CompiledProgram {
     pub(crate) unseen: BTreeMap<String, String>,
     /// Something was noticed that needs other cells or words, so the exploration starts again.
     pub(crate) is_stale: bool,
+    /// Whether outcomes have the last values of all words, and not only of those that the code behind the last join is known to read.
+    pub(crate) observes_all: bool,
     pub(crate) error: Option<Error>,
     /// The limits, and all that is not supported, in the order of discovery.
     pub(crate) limits: Vec<String>,
@@ -227,6 +229,7 @@ impl CompiledProgram {
             warnings: BTreeSet::new(),
             unseen: BTreeMap::new(),
             is_stale: false,
+            observes_all: false,
             error: None,
             limits: Vec::new(),
             numbers: BTreeMap::new(),
@@ -334,12 +337,26 @@ impl CompiledProgram {
         self.cells.0.iter().map(cell).collect()
     }
 
-    /// Returns an error if `main` shares memory with a thread that it has started, before it waits for one. What it does before it
-    /// starts a thread comes before all that the thread does.
+    /// Returns an error if `main` shares memory with a thread that it has started and not joined, or with one that such a thread starts.
+    /// What it does before it starts a thread comes before all that the thread does.
     pub(crate) fn main_sets_up_only(&self) -> Result<(), Error> {
-        let conflicts =
-            |(access, count): &(MemoryAccess, usize)| self.uses.conflicts_with(access, |thread| thread < *count);
-        if self.made.window.iter().any(conflicts) { Err(Error::MainTakesPart) } else { Ok(()) }
+        let first = self.made.threads.len() - self.starters.len();
+        let started_by_main = |mut thread: usize| {
+            while thread >= first {
+                thread = self.starters[thread - first];
+            }
+            thread
+        };
+        let is_open = |thread: usize, open: u64| {
+            thread < self.made.threads.len()
+                && open.checked_shr(started_by_main(thread) as u32).is_some_and(|o| o & 1 == 1)
+        };
+        let conflicts = |a: &MemoryAccess| self.uses.conflicts_with(a, |thread| is_open(thread, a.open));
+        if self.made.window.iter().chain(self.uses.before_the_last_join()).any(conflicts) {
+            Err(Error::MainTakesPart)
+        } else {
+            Ok(())
+        }
     }
 
     /// Looks whether new uses of memory need other cells.

@@ -203,19 +203,23 @@ fn machine<'a>(world: &World, code: &'a mut CompiledProgram, ask: &Ask<'_>) -> R
     Ok(if ask.races { machine.watching() } else { machine })
 }
 
-/// Lists the words that the code behind the last join reads.
+/// Lists the words that the code behind the last join reads. Once it has read another one, as it may on a path that first values do not
+/// take, these are all words.
 fn observed(code: &CompiledProgram, world: &World) -> Vec<Cell> {
-    let read: BTreeSet<_> =
-        code.uses.read_at_the_end().flat_map(|(at, size)| code.cells.in_range(at, size).collect::<Vec<_>>()).collect();
-    let cell = |(at, _): (u64, u64)| {
+    let read: BTreeSet<u64> = if code.observes_all {
+        code.cells.0.keys().copied().collect()
+    } else {
+        code.uses.read_at_the_end().flat_map(|(at, size)| code.cells.in_range(at, size).map(|(at, _)| at)).collect()
+    };
+    let cell = |at: u64| {
         let loc = code.loc(at);
         Cell { loc, node: world.objects[&loc].node.unwrap_or(Node(1)) }
     };
     read.into_iter().map(cell).collect()
 }
 
-/// Runs the code behind the last join, with these last values in memory. Returns `None` if it makes a false assumption, or if
-/// a limit cuts it short.
+/// Runs the code behind the last join, with these last values in memory. Returns `None` if it makes a false assumption, if a limit
+/// cuts it short, or if it reads a word without a value, which begins another round.
 fn epilogue(
     code: &mut CompiledProgram,
     value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
@@ -233,7 +237,11 @@ fn epilogue(
                 return Some((Vec::new(), Some((FailureKind::Program, places, what))));
             }
             CodeAt::Call(ModelCall { call, .. }) if call.method.text() == "Read" => {
-                results.push(value(call.loc(0)).unwrap_or(Val::Int(0)));
+                let Some(v) = value(call.loc(0)) else {
+                    (code.observes_all, code.is_stale) = (true, true);
+                    return None;
+                };
+                results.push(v);
             }
             CodeAt::Call(ModelCall { site: CallSite { places, .. }, .. }) => {
                 let what = "a call that changes memory, behind the last join".to_owned();
@@ -307,8 +315,11 @@ fn finished(
         }
         let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
         let epilogue = epilogue(code, &last);
-        if code.is_stale {
-            return Ok(None);
+        match code.error.take() {
+            Some(Error::Late(_)) => return Ok(Some(unfinished(code, world, &runs, begin))),
+            Some(error) => return Err(error),
+            None if code.is_stale => return Ok(None),
+            None => {}
         }
         let Some((values, failure)) = epilogue else { continue };
         let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
@@ -319,6 +330,7 @@ fn finished(
         }
         outcomes.entry(recorded).or_insert(seek);
     }
+    code.main_sets_up_only()?;
     let expired = || begin.elapsed() > 2 * ask.time;
     let mut is_denied = false;
     let mut execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
@@ -501,9 +513,10 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
     in_rounds(ask, begin, |code, world| {
         let round = round_of_runs(ask, code, world, (times, seed), &|| begin.elapsed() > ask.time)?;
-        code.main_sets_up_only()?;
         // Runs before the shared memory was known do not count.
-        Ok(if code.is_stale { None } else { counted(code, world, round) })
+        let counted = if code.is_stale { None } else { counted(code, world, round) };
+        code.main_sets_up_only()?;
+        code.error.take().map_or(Ok(counted), Err)
     })
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct MemoryAccess {
     pub(crate) scalar: bool,
     /// Whether it is in a frame of another thread, or one of its `__thread` variables. That thread may have no hooks there.
     pub(crate) in_other_frame: bool,
+    /// Of `main` that is no thread: the threads that it has started and not joined, as bits.
+    pub(crate) open: u64,
     pub(crate) places: CallStack,
 }
 
@@ -116,7 +118,7 @@ pub(crate) struct Setup {
     /// The detached threads. The end of the program does not wait for them.
     pub(crate) detached: BTreeSet<usize>,
     /// The accesses of `main` after it has started so many threads.
-    pub(crate) window: Vec<(MemoryAccess, usize)>,
+    pub(crate) window: Vec<MemoryAccess>,
     /// Registered memory: node, address, length.
     pub(crate) regions: Vec<(u8, u64, u64)>,
     /// Registered memory with relaxed ordering: address, length.
@@ -234,10 +236,11 @@ impl Process {
         })?;
         let begin = Instant::now();
         let stream = loop {
+            // What it has said is there even if it has ended since.
+            let has_ended = child.try_wait().is_ok_and(|status| status.is_some());
             if let Ok((stream, _)) = listener.accept() {
                 break stream;
             }
-            let has_ended = child.try_wait().is_ok_and(|status| status.is_some());
             if has_ended || begin.elapsed() > Duration::from_secs(10) {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -429,8 +432,8 @@ fn access(thread: usize, rest: &str) -> MemoryAccess {
     let all: Vec<&str> = rest.split(' ').collect();
     let number = |at: usize| all.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     let places = all.get(4).map_or_else(Vec::new, |text| places(text));
-    let (writes, in_other_frame) = (number(2) & 1 == 1, number(2) & 2 == 2);
-    MemoryAccess { thread, at: number(0), size: number(1), writes, scalar: number(3) == 1, in_other_frame, places }
+    let (writes, in_other_frame, scalar) = (number(2) & 1 == 1, number(2) & 2 == 2, number(3) == 1);
+    MemoryAccess { thread, at: number(0), size: number(1), writes, scalar, in_other_frame, open: number(5), places }
 }
 
 /// The error of a `main` that neither starts threads nor ends.

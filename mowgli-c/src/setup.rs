@@ -181,9 +181,10 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                         writes,
                         scalar: false,
                         in_other_frame: false,
+                        open: number(4),
                         places,
                     };
-                    setup.window.push((access, number(4) as usize));
+                    setup.window.push(access);
                 }
                 "region" => {
                     setup.regions.push((number(1) as u8, number(2), number(3)));

@@ -988,6 +988,16 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 5, &[], &[&[0], &[1]]);
     says("ends.c", 6, &[], (1, "abort() is called"));
     has_outcomes("ends.c", 7, &[], &[&[11]]);
+    has_outcomes("ends.c", 8, &[], &[&[0], &[1]]);
+    has_outcomes("ends.c", 9, &[], &[&[0], &[1]]);
+    has_outcomes("ends.c", 10, &[], &[&[2, 0]]);
+    has_outcomes("ends.c", 11, &["-DCONSISTENT=1"], &[&[0], &[130, 0]]);
+    has_outcomes("ends.c", 11, &["-DCONSISTENT=0"], &[&[0], &[130, 131]]);
+    has_outcomes("ends.c", 12, &[], &[&[1, 1], &[1, 1, 1]]);
+    has_outcomes("ends.c", 13, &[], &[&[2]]);
+    has_outcomes("ends.c", 14, &[], &[&[2]]);
+    says("ends.c", 15, &[], (3, "makecontext in a thread is not supported"));
+    says("ends.c", 16, &[], (3, "as a context or a handler of signals has, is not supported"));
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
@@ -1011,6 +1021,15 @@ fn words_are_used_in_parts_and_pieces() {
     says("words.c", 6, &[], (3, "complete except for memory in which a stream keeps its text"));
     says("words.c", 7, &[], (3, "complete except for the instruction in the syntax of Intel"));
     says("words.c", 8, &["--races"], (1, "race on here"));
+    has_outcomes("words.c", 9, &[], &[&[0], &[5]]);
+    has_outcomes("words.c", 9, &["-DSYSTEM_V"], &[&[0], &[5]]);
+    let twice = case_of("words.c", 10, &[], &[]);
+    assert!(twice.code == 2 && twice.err.contains("mapped at two addresses"), "{}{}", twice.out, twice.err);
+    has_outcomes("words.c", 11, &[], &[&[3, 0], &[3, 1]]);
+    has_outcomes("words.c", 12, &[], &[&[1, 0], &[1, 1]]);
+    for compares in ["strcmp(a,b)", "memcmp(a,b,8)"] {
+        has_outcomes("words.c", 13, &[&format!("-DCOMPARES(a,b)={compares}")], &[&[-1], &[0], &[1]]);
+    }
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.

@@ -1,13 +1,17 @@
 /* How threads end, and how they wait for time. Case K says which. */
 #define _GNU_SOURCE
 #include <mowgli.h>
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 static volatile uint64_t x, y;
 static pthread_t t, u;
@@ -105,4 +109,167 @@ static void *crashes(void *none)
 	return none;
 }
 int main(void) { signal(SIGSEGV, jumps); mowgli_node(1, crashes, 0); mowgli_join(); }
+#elif K == 8 /* `main` joins one thread, and goes on beside the other */
+static void *waits(void *none) { y = 1; while (!x) {} return none; }
+static void *returns(void *none) { return none; }
+int main(void)
+{
+	pthread_create(&t, 0, waits, 0);
+	pthread_create(&u, 0, returns, 0);
+	pthread_join(u, 0);
+	mowgli_outcome("n", y);
+	x = 1;
+	pthread_join(t, 0);
+}
+#elif K == 9 /* `main` joins one thread, and locks what the other locks */
+static void *locks(void *none) { pthread_mutex_lock(&m); mowgli_outcome("n", x); pthread_mutex_unlock(&m); return none; }
+static void *returns(void *none) { return none; }
+int main(void)
+{
+	pthread_create(&t, 0, locks, 0);
+	pthread_create(&u, 0, returns, 0);
+	pthread_join(u, 0);
+	pthread_mutex_lock(&m);
+	y = 1;
+	pthread_mutex_unlock(&m);
+	x = 1;
+	pthread_join(t, 0);
+}
+#elif K == 10 /* behind the threads, what is read on one path only, and what threads have left of a semaphore */
+static uint64_t a, b;
+static sem_t s;
+static void *adds(void *none)
+{
+	pthread_mutex_lock(&m);
+	a++;
+	b++;
+	pthread_mutex_unlock(&m);
+	sem_post(&s);
+	return none;
+}
+int main(void)
+{
+	sem_init(&s, 0, 0);
+	mowgli_node(1, adds, 0);
+	mowgli_node(1, adds, 0);
+	mowgli_join();
+	if (a == 2) mowgli_outcome("n", (int64_t)b);
+	if (a == 2 && b == 2) sem_wait(&s);
+	sem_wait(&s);
+	int left;
+	sem_getvalue(&s, &left);
+	mowgli_outcome("left", left);
+}
+#elif K == 11 /* a robust mutex whose owner ends */
+static void *leaves(void *none) { pthread_mutex_lock(&m); return none; }
+static void *locks(void *none)
+{
+	int why = pthread_mutex_lock(&m), again;
+	mowgli_outcome("n", why);
+	if (why) {
+		if (CONSISTENT) pthread_mutex_consistent(&m);
+		pthread_mutex_unlock(&m);
+		again = pthread_mutex_trylock(&m);
+		mowgli_outcome("again", again);
+	}
+	if (!why || !again) pthread_mutex_unlock(&m);
+	return none;
+}
+int main(void)
+{
+	pthread_mutexattr_t robust;
+	pthread_mutexattr_init(&robust);
+	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&m, &robust);
+	mowgli_node(1, leaves, 0);
+	mowgli_node(1, locks, 0);
+	mowgli_join();
+}
+#elif K == 12 /* locks that a thread has already */
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static void *locks(void *none)
+{
+	pthread_mutexattr_t checks;
+	pthread_mutexattr_init(&checks);
+	pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&m, &checks);
+	pthread_mutex_lock(&m);
+	pthread_rwlock_wrlock(&l);
+	mowgli_outcome("try", pthread_mutex_trylock(&m) == EBUSY && pthread_rwlock_tryrdlock(&l) == EBUSY && pthread_rwlock_trywrlock(&l) == EBUSY);
+	mowgli_outcome("lock", pthread_mutex_lock(&m) == EDEADLK && pthread_rwlock_rdlock(&l) == EDEADLK && pthread_rwlock_wrlock(&l) == EDEADLK);
+	pthread_rwlock_unlock(&l);
+	x = 1;
+	return none;
+}
+static void *looks(void *none) { if (x) mowgli_outcome("held", pthread_mutex_trylock(&m) == EBUSY && pthread_rwlock_trywrlock(&l) == 0); return none; }
+int main(void) { mowgli_node(1, locks, 0); mowgli_node(1, looks, 0); mowgli_join(); }
+#elif K == 13 /* a key that one of the threads makes */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key, own;
+static void destroys(void *v) { __atomic_fetch_add((uint64_t *)v, 1, __ATOMIC_SEQ_CST); }
+static void makes(void) { pthread_key_create(&key, destroys); }
+static void *uses(void *none)
+{
+	pthread_once(&once, makes);
+	if (pthread_getspecific(key)) abort();
+	pthread_setspecific(key, (void *)&x);
+	return none;
+}
+static void *gives_up(void *none)
+{
+	pthread_key_create(&own, destroys);
+	pthread_setspecific(own, (void *)&x);
+	pthread_key_delete(own);
+	return none;
+}
+int main(void)
+{
+	mowgli_node(1, uses, 0);
+	mowgli_node(1, uses, 0);
+	mowgli_node(1, gives_up, 0);
+	mowgli_join();
+	mowgli_outcome("n", x);
+}
+#elif K == 14 /* numbers of the process and of threads are the same in each run */
+static _Atomic int owner;
+static pid_t started;
+static void *locks(void *none)
+{
+	pid_t of = getpid(), me = gettid(), nobody = 0;
+	while (!__atomic_compare_exchange_n((int *)&owner, &nobody, me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) nobody = 0;
+	if (of != started || me == of || owner != gettid()) abort();
+	x = x + 1;
+	owner = 0;
+	return none;
+}
+int main(void)
+{
+	started = getpid();
+	if (gettid() != started) abort();
+	mowgli_node(1, locks, 0);
+	mowgli_node(1, locks, 0);
+	mowgli_join();
+	mowgli_outcome("n", x);
+}
+#elif K == 15 /* a context has a stack of its own */
+static char stack[1 << 16];
+static ucontext_t here, there;
+static void goes_on(void) { mowgli_outcome("n", x); }
+static void *starts(void *none)
+{
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof stack;
+	there.uc_link = &here;
+	makecontext(&there, goes_on, 0);
+	swapcontext(&here, &there);
+	return none;
+}
+static void *sets(void *none) { x = 1; return none; }
+int main(void) { getcontext(&there); mowgli_node(1, starts, 0); mowgli_node(1, sets, 0); mowgli_join(); }
+#elif K == 16 /* a handler that shares memory, on the stack of handlers */
+static sigjmp_buf place;
+static void jumps(int number) { x = 1; y = 1; siglongjmp(place, number); }
+static void *crashes(void *none) { if (!sigsetjmp(place, 1)) *(volatile int *)0 = 1; return none; }
+static void *looks(void *none) { mowgli_outcome("n", x); return none; }
+int main(void) { signal(SIGSEGV, jumps); mowgli_node(1, crashes, 0); mowgli_node(1, looks, 0); mowgli_join(); }
 #endif

@@ -1,8 +1,11 @@
 /* Words that are used in parts, in pieces, or unseen. Case K says which. */
+#define _GNU_SOURCE
 #include "node.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
 
 #if K == 1 /* memcpy of twelve bytes may begin with the last ones */
 static struct __attribute__((packed, aligned(8))) { uint64_t data; uint32_t flag; } s;
@@ -69,6 +72,42 @@ static void *writes(void *none)
 	return none;
 }
 static void *reads(void *none) { return none; }
+#elif K == 9 || K == 10 /* memory of the set-up that other processes could have, too */
+static struct { uint64_t own; volatile uint64_t flag; } *s, *twice;
+static void *writes(void *none) { s->own++; s->flag = s->own; return none; }
+static void *reads(void *none) { mowgli_outcome("flag", (int64_t)s->flag); return none; }
+#elif K == 11 /* memchr looks at nothing behind what it finds */
+static char *text;
+static volatile int x;
+static void *writes(void *none)
+{
+	text = malloc(4);
+	memcpy(text, "abcd", 4);
+	mowgli_outcome("at", (char *)memchr(text, 'd', 100) - text);
+	x = 1;
+	return none;
+}
+static void *reads(void *none) { mowgli_outcome("x", x); return none; }
+#elif K == 12 /* comments and texts of assembly */
+static volatile int x;
+static void *writes(void *none)
+{
+	uint64_t v = 0;
+	__asm__ volatile("nop # first; movq $7, %0\n\t/* then;\n movq $8, %0; */ nop; addq $1, %0 # last" : "+r"(v));
+	mowgli_outcome("v", (int64_t)v);
+	x = 1;
+	return none;
+}
+static void *reads(void *none) { mowgli_outcome("x", x); return none; }
+#elif K == 13 /* a comparison may begin with either text */
+static volatile uint64_t a, b;
+static void *writes(void *none) { b = 1; a = 1; return none; }
+static void *reads(void *none)
+{
+	int is = COMPARES((char *)&a, (char *)&b);
+	mowgli_outcome("is", (is > 0) - (is < 0));
+	return none;
+}
 #endif
 int main(void)
 {
@@ -78,6 +117,19 @@ int main(void)
 	one = node_open(1, here, sizeof here);
 	two = node_open(2, there, sizeof there);
 	connect_nodes(&one, &two, &qp, &other);
+#elif K == 9 && defined SYSTEM_V
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+	s = shmat(id, 0, 0);
+	shmctl(id, IPC_RMID, 0);
+	s->own = 4;
+#elif K == 9
+	s = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s->own = 4;
+#elif K == 10
+	int fd = memfd_create("twice", 0);
+	if (ftruncate(fd, 4096)) return 1;
+	s = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	twice = mmap(0, 4096, PROT_READ, MAP_SHARED, fd, 0);
 #endif
 	mowgli_node(1, writes, NULL);
 	mowgli_node(1, reads, NULL);
