@@ -202,8 +202,7 @@ static void frees(void *p)
 	mw_verbs_frees(b.at, b.size);
 	int64_t place = (int64_t)mw_place();
 	for (size_t i = 0; i < own_count; i++) if (own[i].at == b.at) own[i].is_free = 1;
-	if (mw_thread == EPILOGUE) head_of(p)->freed = place;
-	else mw_set_flag(&head_of(p)->freed, place);
+	mw_set_flag(&head_of(p)->freed, place);
 }
 ENTRY(free);
 void mw_free(void *p)

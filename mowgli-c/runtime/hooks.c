@@ -381,7 +381,7 @@ static int64_t value_of(const void *at, size_t n)
 /* True if the thread waits for another one, which has not got to where it writes. It loads the same word from the same line in the
  * same state again, even if it has written its own memory in between. What it reads is shared as soon as another thread writes it. A
  * state is compared a few times only, because a loop that computes never has it again. */
-static int waits(uintptr_t at)
+int mw_waits(uintptr_t at)
 {
 	enum { COMPARED = 32 };
 	static struct { uintptr_t at; uint64_t pc; struct bytes state; int compared; } before;
@@ -408,7 +408,7 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 {
 	mw_heap_touch(at, n, "reads");
 	touches(at, n, 0, scalar);
-	if (waits(at)) mw_end('l', "a loop that looks");
+	if (mw_waits(at)) mw_end('l', "a loop that looks");
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		int is_inside = c.at >= at && c.at + c.size <= at + n, is_part = c.at <= at && at + n <= c.at + c.size;
@@ -880,7 +880,7 @@ void mw_put(void *to, const void *from, size_t n)
 int64_t mw_flag(int64_t *at)
 {
 	touches((uintptr_t)at, sizeof *at, 0, 1);
-	return mw_thread != EPILOGUE && is_cell((uintptr_t)at, sizeof *at) ? mw_ask("read %lu 8", GLOBAL(at)) : *at;
+	return is_cell((uintptr_t)at, sizeof *at) && !is_own[cell_after((uintptr_t)at)] ? mw_ask("read %lu 8", GLOBAL(at)) : *at;
 }
 void mw_set_flag(int64_t *at, int64_t v)
 {

@@ -70,6 +70,8 @@ size_t mw_learned(void);
 void mw_forget(size_t mark);
 /* Adds bytes to the state that is being taken. */
 void mw_state(const void *from, size_t n);
+/* True if the thread is in the same state again as when it looked at this address before. */
+int mw_waits(uintptr_t at);
 /* Makes visible the store whose hook came last. Every entry point begins with it. */
 void mw_flush(void);
 /* Reads and writes memory as the CPU does. What a card wrote before the completion is not plain. */
@@ -117,7 +119,7 @@ void mw_heap_state(void);
 void mw_heap_others(char *text);
 /* `main` is a thread if it takes part: always in a program of one node, else if it shares memory with the threads that it starts. */
 extern int mw_main, mw_thread_count;
-/* The threads that `main` has started and not joined, as bits: while it sets up, and in the code behind its first join. */
+/* The threads that `main` has started and not joined, as bits. Of other threads, those that they have started. */
 extern uint64_t mw_open;
 int mw_is_main(void);
 void mw_main_takes_part(int node);

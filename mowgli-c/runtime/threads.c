@@ -48,10 +48,11 @@ void mw_threads_state(void)
 {
 	mw_state(held, held_count * sizeof *held);
 	mw_state(&created, sizeof created);
+	mw_state(&mw_open, sizeof mw_open);
 	ends_state();
 }
 
-/* Starting and joining. The explorer knows a thread that another one starts by the number of its starter and how many that had started. */
+/* Starting and joining. A node of 0 is that of the starter. The explorer knows a thread that another one starts by the number of its starter and how many that had started. */
 static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
 {
 	if (mw_thread == EPILOGUE) mw_main_must_take_part("a thread is started after others were joined");
@@ -60,14 +61,15 @@ static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
 		if (created == THREADS) mw_end('x', "a thread starts more than %d others", THREADS);
 		mw_flush();
 		*id = (self << 8) + (uint64_t)++created;
-		mw_call("spawn %d %lu %ld", created, (unsigned long)(uintptr_t)fn, (long)(intptr_t)arg);
+		mw_open |= 1ul << (created - 1);
+		mw_call("spawn %d %lu %ld %d", created, (unsigned long)(uintptr_t)fn, (long)(intptr_t)arg, node ? node : my_node);
 		return;
 	}
 	if (mw_thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
 	threads[mw_thread_count].fn = fn;
 	threads[mw_thread_count].arg = arg;
 	mw_open |= 1ul << mw_thread_count;
-	threads[mw_thread_count++].node = node;
+	threads[mw_thread_count++].node = node ? node : 1;
 	*id = (uint64_t)mw_thread_count;
 }
 ENTRY(mowgli_node);
@@ -75,13 +77,18 @@ void mw_mowgli_node(int node, void *(*fn)(void *), void *arg)
 {
 	uint64_t id;
 	if (node < 1 || node > NODES) mw_end('m', "mowgli_node: node %d; nodes are 1 to %d", node, NODES);
-	if (mw_thread >= 0 && mw_thread != EPILOGUE) mw_end('x', "mowgli_node in a thread; let `main` start the threads of nodes");
+	if (mw_thread >= 0 && mw_thread != EPILOGUE && !mw_is_main()) mw_end('x', "mowgli_node in a thread; let `main` start the threads of nodes");
 	start(node, fn, arg, &id);
+}
+static void closes(uint64_t id)
+{
+	uint64_t k = (id >> 8 == self && id >> 8 ? id & 255 : id) - 1;
+	if (k < THREADS) mw_open &= ~(1ul << k);
 }
 static int64_t joined(uint64_t id)
 {
 	mw_flush();
-	if (mw_thread == EPILOGUE && id - 1 < THREADS) mw_open &= ~(1ul << (id - 1));
+	closes(id);
 	if (mw_thread == EPILOGUE) return 0;
 	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
 	return mw_ask("result %lu", (unsigned long)id);
@@ -90,14 +97,14 @@ static int64_t joined(uint64_t id)
 static void detaches(uint64_t id)
 {
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
-	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); mw_call("detached %lu", (unsigned long)id); }
+	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id); mw_call("detached %lu", (unsigned long)id); }
 }
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
 HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
 	uint64_t own;
 	int state = PTHREAD_CREATE_JOINABLE;
 	mw_window_begins();
-	start(1, fn, arg, &own);
+	start(0, fn, arg, &own);
 	if (attr) pthread_attr_getdetachstate(attr, &state);
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
@@ -128,8 +135,8 @@ HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
 HOOK(void, mowgli_join, (void),
 	if (mw_thread < 0) mw_serve();
 	mw_flush();
-	mw_open = 0;
-	for (int t = 1; mw_is_main() && t < mw_thread_count; t++) joined((uint64_t)t + 1);)
+	if (mw_thread == EPILOGUE) mw_open = 0;
+	for (uint64_t k = 1; mw_is_main() && k <= (uint64_t)created; k++) if (mw_open >> (k - 1) & 1) joined((self << 8) + k);)
 HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
 HOOK(int, thrd_join, (thrd_t id, int *result),
 	if (mw_thread < 0) {
@@ -593,7 +600,9 @@ HOOK(int, __mowgli_munmap, (void *at, size_t n), if (mw_thread >= 0) { mw_flush(
 /* Waiting for time: a thread may wait for as short or as long as it likes. */
 static int yields(void)
 {
-	if (mw_thread >= 0) mw_flush();
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	if (mw_waits(0)) mw_end('l', "a loop that waits for time");
 	return 0;
 }
 HOOK(int, __mowgli_sched_yield, (void), return yields();)
@@ -754,7 +763,22 @@ HOOK(void, __mowgli_quick_exit, (int code), exits(code, "quick_exit");)
 	ENTRY(name); \
 	void mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
 REFUSES(GOMP_parallel) REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
-REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(sem_open)
+REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getschedparam) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
+/* What changes nothing that a program computes. libc would take the number of a thread for an address. */
+#define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
+ACCEPTS(pthread_setname_np) ACCEPTS(pthread_setaffinity_np) ACCEPTS(pthread_setschedparam) ACCEPTS(pthread_setschedprio)
+ACCEPTS(sched_setaffinity) ACCEPTS(sched_setscheduler) ACCEPTS(sched_setparam) ACCEPTS(setpriority)
+static int put_affinity(void *to, size_t n)
+{
+	char *own = memset(mw_own_malloc(n + 1), 0, n + 1);
+	long used = syscall(SYS_sched_getaffinity, 0, n, own);
+	mw_put(to, own, n);
+	mw_own_free(own);
+	return used < 0 ? EINVAL : 0;
+}
+HOOK(int, pthread_getaffinity_np, (pthread_t t, size_t n, void *to), (void)t; return put_affinity(to, n);)
+HOOK(int, sched_getaffinity, (pid_t t, size_t n, void *to), (void)t; return put_affinity(to, n) ? -1 : 0;)
+HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n), (void)t; if (!n) return ERANGE; mw_put(to, "", 1); return 0;)
 /* What threads may not do: chance, signals and other processes are not part of the model. */
 #define LACKS(name) \
 	ENTRY(__mowgli_##name); \

@@ -39,6 +39,9 @@ use crate::process::{
 };
 use crate::setup::Processes;
 
+/// The most queue pairs of a thread to one node, as in litmus tests.
+const LAST_QUEUE: u8 = 9;
+
 /// The values that an execution has recorded, by name.
 pub type RecordedValues = Vec<(String, i64)>;
 
@@ -139,8 +142,8 @@ pub(crate) struct CompiledProgram {
     receivers: BTreeMap<u64, usize>,
     /// The starter of each thread that another thread starts. They come behind the others.
     starters: Vec<usize>,
-    /// The threads that others join.
-    joined: BTreeSet<usize>,
+    /// The threads that others join, each with the node of the other one.
+    joined: BTreeMap<usize, u8>,
     /// The memory that threads have allocated, as the processes know it.
     known_blocks: Vec<(u64, u64)>,
     /// The words to which additions overflow, as the processes know them.
@@ -235,7 +238,7 @@ impl CompiledProgram {
             numbers: BTreeMap::new(),
             receivers: BTreeMap::new(),
             starters: Vec::new(),
-            joined: BTreeSet::new(),
+            joined: BTreeMap::new(),
             known_blocks: Vec::new(),
             known_wraps: BTreeSet::new(),
             network,
@@ -367,8 +370,7 @@ impl CompiledProgram {
     /// Returns a word that is not in the memory of the program, and adds it if it is new.
     fn word(&mut self, name: &str, node: u8, init: i64) -> Loc {
         let loc = Loc::new(name);
-        let is_known = self.hidden.insert(loc, tso::word(Node(node)).init(Val::Int(init))).is_some();
-        self.is_stale |= !is_known;
+        self.is_stale |= self.hidden.insert(loc, tso::word(Node(node)).init(Val::Int(init))).is_none();
         loc
     }
 
@@ -452,11 +454,12 @@ impl CompiledProgram {
                 .zip(v.parse().ok())
                 .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
             ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
-            ["spawn", k, function, argument] => k
+            ["spawn", k, function, argument, node] => k
                 .parse()
                 .ok()
+                .zip(node.parse().ok())
                 .zip(function.parse().ok().zip(argument.parse().ok()))
-                .map(|(k, (function, argument))| self.spawned(thread, k, function, argument)),
+                .map(|(new, start)| self.spawned(thread, new, start)),
             ["detached", id] => id.parse().ok().map(|id| {
                 self.made.detached.extend(self.thread_known_as(thread, id));
                 Vec::new()
@@ -488,9 +491,9 @@ impl CompiledProgram {
         self.made.threads.iter().enumerate().position(known)
     }
 
-    /// Returns the calls by which a thread starts its thread number `k`. The new one waits for the word that they write last.
-    fn spawned(&mut self, thread: usize, k: u64, function: i64, argument: i64) -> Vec<Call> {
-        let (node, starter) = self.made.threads[thread];
+    /// Returns the calls by which a thread starts its thread number `k` on a node. The new one waits for the word that they write last.
+    fn spawned(&mut self, thread: usize, (k, node): (u64, u8), (function, argument): (i64, i64)) -> Vec<Call> {
+        let starter = self.made.threads[thread].1;
         let id = starter << 8 | k;
         let new = self.thread_known_as(thread, id).unwrap_or_else(|| {
             self.is_stale = true;
@@ -499,20 +502,31 @@ impl CompiledProgram {
             self.starters.push(thread);
             self.made.threads.len() - 1
         });
-        let words = ["argument", "started"].map(|name| self.word(&format!("{name}_{}", new + 1), node, 0));
-        let write = |x: Loc, v: i64| tso::Method::Write { x, v: Val::Int(v) }.into();
-        vec![write(words[0], argument), write(words[1], function), tso::Method::Mfence {}.into()]
+        let mut calls = self.tells(thread, new, node, [("argument", argument), ("started", function)]);
+        calls.push(tso::Method::Mfence {}.into());
+        calls
+    }
+
+    /// Returns the calls by which a thread writes words about a thread that are on a node, in this order. To another node they go by the
+    /// last queue pair, behind all that the thread has written.
+    fn tells(&mut self, thread: usize, about: usize, node: u8, words: [(&str, i64); 2]) -> Vec<Call> {
+        let own = self.made.threads[thread].0;
+        let w = Way { queue: LAST_QUEUE, signalled: false, strict: true, ..Way::USUAL };
+        let mut calls: Vec<Call> = if own == node { Vec::new() } else { vec![tso::Method::Mfence {}.into()] };
+        for (name, v) in words {
+            let x = self.word(&format!("{name}_{}", about + 1), node, 0);
+            calls.push(match own == node {
+                true => tso::Method::Write { x, v: Val::Int(v) }.into(),
+                false => tso::Method::PutBy { w: w.into(), x, y: self.constant(own, v) }.into(),
+            });
+        }
+        calls
     }
 
     /// Returns the calls by which a thread tells those that join it of its end.
     fn ends(&mut self, thread: usize, result: i64) -> Vec<Call> {
-        if !self.joined.contains(&thread) {
-            return Vec::new();
-        }
-        let node = self.made.threads[thread].0;
-        let words = ["result", "ended"].map(|name| self.word(&format!("{name}_{}", thread + 1), node, 0));
-        let write = |x: Loc, v: i64| tso::Method::Write { x, v: Val::Int(v) }.into();
-        vec![write(words[0], result), write(words[1], 1)]
+        let Some(&node) = self.joined.get(&thread) else { return Vec::new() };
+        self.tells(thread, thread, node, [("result", result), ("ended", 1)])
     }
 
     /// Returns the way by which a thread uses a queue pair, and the nodes of the two sides.
@@ -527,7 +541,7 @@ impl CompiledProgram {
         if owner != thread {
             return Err("a queue pair that two threads use".to_owned());
         }
-        if number > 9 {
+        if number > LAST_QUEUE {
             return Err("more than nine queue pairs of a thread to one node".to_owned());
         }
         Ok((Way { queue: number, ..Way::USUAL }, node, to))
@@ -933,17 +947,12 @@ impl CompiledProgram {
                 tso::Method::Read { x: self.word(&name, self.made.threads[thread].0, 0) }.into()
             }
             "joined" | "result" => {
-                let node = self.made.threads[thread].0;
                 let Some(other) = self.thread_known_as(thread, x) else {
                     return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
                 };
-                self.is_stale |= self.joined.insert(other);
+                let node = self.made.threads[thread].0;
+                self.is_stale |= self.joined.insert(other, node).is_none();
                 let name = format!("{}_{}", if words[0] == "joined" { "ended" } else { "result" }, other + 1);
-                if self.made.threads[other].0 != node {
-                    return Err(Box::new(
-                        self.limit(&line.places, "a join of a thread of another node is not supported"),
-                    ));
-                }
                 let x = self.word(&name, node, 0);
                 if self.is_stale {
                     return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));

@@ -232,7 +232,7 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     let (name, rest) = instruction.split_once(char::is_whitespace).unwrap_or((instruction, ""));
     let all = operands(rest);
     let size_of_string = |base: &str| name.strip_prefix(base).and_then(suffix);
-    if name == "mfence" {
+    if name == "mfence" || name == "cpuid" {
         return vec![Use::Fence];
     }
     if ["rdtsc", "rdtscp", "rdrand", "rdseed"].contains(&name) {
@@ -440,6 +440,7 @@ mod tests {
         assert_eq!(fences("mfence"), 1);
         assert_eq!(fences("lock; addl $0,0(%rsp)"), 1);
         assert_eq!(fences("1: mfence; nop"), 1);
+        assert_eq!(fences("cpuid"), 1);
         assert_eq!(fences("pause"), 0);
         assert_eq!(fences("nop # first; mfence"), 0);
         assert_eq!(fences("nop /* a; mfence\n; mfence */; mfence # a \"; mfence"), 1);

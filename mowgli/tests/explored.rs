@@ -998,6 +998,9 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 14, &[], &[&[2]]);
     says("ends.c", 15, &[], (3, "makecontext in a thread is not supported"));
     says("ends.c", 16, &[], (3, "as a context or a handler of signals has, is not supported"));
+    says("ends.c", 17, &[], (1, "memory that was freed at ends.c:"));
+    says("ends.c", 18, &[], (1, "frees memory that was freed at ends.c:"));
+    has_outcomes("ends.c", 19, &[], &[&[0], &[1]]);
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
@@ -1009,6 +1012,7 @@ fn completions_and_messages_come_in_any_order() {
     has_outcomes("arrivals.c", 2, &[], &[&[1], &[2]]);
     says("arrivals.c", 3, &[], (1, "the completion queue of 1 entries may overrun"));
     has_outcomes("arrivals.c", 4, &[], &[&[0], &[6]]);
+    has_outcomes("arrivals.c", 5, &[], &[&[1, 5, 6]]);
 }
 
 fn words_are_used_in_parts_and_pieces() {

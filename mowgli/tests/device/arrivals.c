@@ -45,8 +45,16 @@ static void *server(void *none)
 	}
 	/* The second message may be there although its completion is not polled. */
 	if (K == 4) mowgli_outcome("seen", look(&there[2]));
+	/* `main` posts and polls itself, and starts another thread in between. */
+	if (K == 5) {
+		while (!look(&there[0]) || !look(&there[1])) {}
+		mowgli_outcome("first", (int64_t)there[0]);
+		mowgli_outcome("second", (int64_t)there[1]);
+	}
 	return none;
 }
+static uint64_t is_set;
+static void *sets(void *none) { __atomic_store_n(&is_set, 1, 0); return none; }
 int main(void)
 {
 	one = node_open(1, here, sizeof here);
@@ -61,6 +69,15 @@ int main(void)
 		connect_to(to[i], from[i]);
 	}
 	for (int i = 1; i < 3 && K > 1; i++) receive(i);
+	if (K == 5) {
+		mowgli_node(2, server, NULL);
+		struct request r;
+		post(from[0], request(&r, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &one, here, 16, &two, there));
+		mowgli_node(1, sets, NULL);
+		mowgli_join();
+		mowgli_outcome("is_set", (int64_t)look(&is_set));
+		return 0;
+	}
 	mowgli_node(1, client, NULL);
 	mowgli_node(2, server, NULL);
 	mowgli_join();

@@ -3,6 +3,7 @@
 #include <mowgli.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -272,4 +273,39 @@ static void jumps(int number) { x = 1; y = 1; siglongjmp(place, number); }
 static void *crashes(void *none) { if (!sigsetjmp(place, 1)) *(volatile int *)0 = 1; return none; }
 static void *looks(void *none) { mowgli_outcome("n", x); return none; }
 int main(void) { signal(SIGSEGV, jumps); mowgli_node(1, crashes, 0); mowgli_node(1, looks, 0); mowgli_join(); }
+#elif K == 17 || K == 18 /* `main` frees what a thread uses that it has not joined, or has freed */
+static char *block;
+static void *uses(void *none) { mowgli_outcome("n", block[0]); if (K == 18) free(block); return none; }
+static void *returns(void *none) { return none; }
+int main(void)
+{
+	block = calloc(1, 1);
+	pthread_create(&t, 0, uses, 0);
+	pthread_create(&u, 0, returns, 0);
+	pthread_join(u, 0);
+	if (K == 18) pthread_join(t, 0);
+	free(block);
+	if (K == 17) pthread_join(t, 0);
+}
+#elif K == 19 /* threads have names and places, and one of them sleeps for ever */
+static void *works(void *name)
+{
+	cpu_set_t all;
+	CPU_ZERO(&all);
+	CPU_SET(0, &all);
+	if (pthread_setname_np(pthread_self(), name) || pthread_setaffinity_np(pthread_self(), sizeof all, &all)) abort();
+	if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) || sched_setaffinity(gettid(), sizeof all, &all) || !CPU_COUNT(&all)) abort();
+	x = 1;
+	for (;;) sleep(1);
+	return NULL;
+}
+static void *looks(void *none) { mowgli_outcome("n", x); return none; }
+int main(void)
+{
+	pthread_create(&t, 0, works, "worker");
+	pthread_setname_np(t, "other");
+	pthread_detach(t);
+	pthread_create(&u, 0, looks, 0);
+	pthread_join(u, 0);
+}
 #endif
