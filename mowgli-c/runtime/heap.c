@@ -47,6 +47,8 @@ static int is_in_heaps(uintptr_t at) { return heap && at - (uintptr_t)heap < (si
 static size_t own_number(void) { return mw_thread == EPILOGUE ? THREADS : (size_t)mw_thread; }
 static char *own_heap(void) { return heap + own_number() * HEAP; }
 
+int mw_is_in_other_heap(uintptr_t at) { return is_in_heaps(at) && at - (uintptr_t)own_heap() >= HEAP; }
+
 static int by_address(const void *a, const void *b)
 {
 	const struct head *x = *(struct head *const *)a, *y = *(struct head *const *)b;
@@ -176,8 +178,7 @@ void mw_heap_touch(uintptr_t at, size_t n, const char *does)
 		return;
 	}
 	if (!b.at || at + n > b.at + b.size) {
-		int is_foreign = is_shared_heap && at - (uintptr_t)own_heap() >= HEAP;
-		if (is_foreign) mw_end('n', "%lu %zu 2", GLOBAL(at), n);
+		if (mw_is_in_other_heap(at)) mw_end('n', "%lu %zu 2", GLOBAL(at), n);
 		mw_end('f', "%s %zu bytes at offset %ld of a block of %zu bytes", does, n, (long)(at - b.at), b.size);
 	}
 	int64_t freed = mw_flag(&head_of((void *)b.at)->freed);

@@ -114,6 +114,7 @@ void mw_allocates(uintptr_t at, size_t n);
 /* Checks that memory of an access is allocated. */
 void mw_heap_touch(uintptr_t at, size_t n, const char *does);
 void *mw_allocated(size_t n);
+int mw_is_in_other_heap(uintptr_t at);
 void mw_heap_begins(void);
 void mw_heap_state(void);
 void mw_heap_others(char *text);

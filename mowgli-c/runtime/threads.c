@@ -792,12 +792,28 @@ LACKS(rand) LACKS(random) LACKS(lrand48) LACKS(mrand48)
 	__asm__(".text\n.globl __mowgli_" #name "\n__mowgli_" #name ":\ncmpl $0, mw_thread(%rip)\njl " #name "\njmp mw_refused_" #name "\n"); \
 	ENTRY(mw_refused_##name); \
 	void mw_mw_refused_##name(void) { mw_flush(); mw_end('x', #name " in a thread is not supported"); }
-LACKS_IN_THREADS(drand48) LACKS_IN_THREADS(rand_r) LACKS_IN_THREADS(getrandom) LACKS_IN_THREADS(fork) LACKS_IN_THREADS(vfork)
+LACKS_IN_THREADS(drand48) LACKS_IN_THREADS(getrandom) LACKS_IN_THREADS(fork) LACKS_IN_THREADS(vfork)
 LACKS_IN_THREADS(system) LACKS_IN_THREADS(popen) LACKS_IN_THREADS(execl) LACKS_IN_THREADS(execlp) LACKS_IN_THREADS(execv)
 LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS_IN_THREADS(sigaction) LACKS_IN_THREADS(raise)
 LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
 LACKS_IN_THREADS(makecontext) LACKS_IN_THREADS(setcontext) LACKS_IN_THREADS(swapcontext)
 LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(pthread_sigmask)
+
+HOOK(int, __mowgli_rand_r, (unsigned *seed),
+	if (mw_thread >= 0) mw_load(seed, sizeof *seed);
+	unsigned own = *seed;
+	int v = rand_r(&own);
+	mw_put(seed, &own, sizeof own);
+	return v;)
+/* An exception that is thrown again is memory of libstdc++, which only the thread that has thrown it has. */
+#define RETHROW "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE"
+__asm__(".text\n.weak " RETHROW "\n.globl __mowgli_" RETHROW "\n__mowgli_" RETHROW ":\npushq %rdi\ncall mw_may_rethrow\npopq %rdi\njmp " RETHROW "\n");
+__attribute__((used)) void mw_may_rethrow(void *const *e)
+{
+	if (mw_thread < 0 || !mw_is_in_other_heap((uintptr_t)*e)) return;
+	mw_flush();
+	mw_end('x', "an exception of another thread that is thrown again is not supported");
+}
 
 /* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */
 static size_t variables_size;

@@ -1005,6 +1005,7 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
     has_outcomes("ends.cc", 4, &["-std=c++20"], &[&[1]]);
+    says("ends.cc", 5, &[], (3, "an exception of another thread that is thrown again is not supported"));
 }
 
 fn completions_and_messages_come_in_any_order() {

@@ -239,6 +239,8 @@ static void *locks(void *none)
 	pid_t of = getpid(), me = gettid(), nobody = 0;
 	while (!__atomic_compare_exchange_n((int *)&owner, &nobody, me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) nobody = 0;
 	if (of != started || me == of || owner != gettid()) abort();
+	unsigned seed = 5, same = 5;
+	if (rand_r(&seed) != rand_r(&same) || seed == 5) abort();
 	x = x + 1;
 	owner = 0;
 	return none;

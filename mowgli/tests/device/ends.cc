@@ -61,4 +61,20 @@ int main()
 	mowgli_outcome("n", n);
 	t.join();
 }
+#elif K == 5 // an exception that another thread throws again
+#include <exception>
+#include <stdexcept>
+static std::exception_ptr thrown;
+static std::atomic<int> is_thrown;
+int main() {
+  std::thread a([] {
+    try { throw std::runtime_error("here"); } catch (...) { thrown = std::current_exception(); }
+    is_thrown = 1;
+  });
+  std::thread b([] {
+    try { if (is_thrown) std::rethrow_exception(thrown); } catch (std::runtime_error &) { mowgli_outcome("n", 1); }
+  });
+  a.join();
+  b.join();
+}
 #endif
