@@ -40,6 +40,8 @@ enum { RETURN = 13 };
 		"1: incl mw_nested(%rip)\nsubq $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall mw_" #name "\naddq $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
 		"decl mw_nested(%rip)\n" CLEARS("vzeroall\n") ".cfi_endproc\n.size " #name ", .-" #name "\n")
 
+/* The registers of the program when it called the runtime last. */
+extern uint64_t mw_regs[RETURN + 1] __attribute__((visibility("hidden")));
 /* The thread that runs: -1 while `main` sets up. */
 extern int mw_thread;
 /* The process in which `main` sets up. */

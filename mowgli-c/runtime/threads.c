@@ -815,6 +815,13 @@ __attribute__((used)) void mw_may_rethrow(void *const *e)
 	mw_end('x', "an exception of another thread that is thrown again is not supported");
 }
 
+/* Functions that the set-up finds by their names are called without one. */
+static uint64_t found_at;
+HOOK(void *, __mowgli_dlsym, (void *library, const char *name),
+	if (mw_thread < 0) found_at = mw_regs[RETURN];
+	else { mw_flush(); mw_unsure("dlsym"); }
+	return dlsym(library, name);)
+
 /* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */
 static size_t variables_size;
 static int finds_variables(struct dl_phdr_info *of, size_t size, void *none)
@@ -921,6 +928,7 @@ void mw_runs(int thread, uint64_t id, int node)
 	self = id;
 	my_node = node;
 	number = thread;
+	if (found_at) { mw_regs[RETURN] = found_at; mw_unsure("dlsym"); }
 	if (thread == EPILOGUE || (mw_main && !thread)) {
 		mw_thread = thread;
 		mw_catches();

@@ -341,7 +341,7 @@ impl CompiledProgram {
     }
 
     /// Returns an error if `main` shares memory with a thread that it has started and not joined, or with one that such a thread starts.
-    /// What it does before it starts a thread comes before all that the thread does.
+    /// Before it starts a thread, it does nothing beside that.
     pub(crate) fn main_sets_up_only(&self) -> Result<(), Error> {
         let first = self.made.threads.len() - self.starters.len();
         let started_by_main = |mut thread: usize| {

@@ -33,7 +33,7 @@ pub(crate) struct MemoryAccess {
     pub(crate) scalar: bool,
     /// Whether it is in a frame of another thread, or one of its `__thread` variables. That thread may have no hooks there.
     pub(crate) in_other_frame: bool,
-    /// Of `main` that is no thread: the threads that it has started and not joined, as bits.
+    /// The threads that `main` has started and not joined, as bits, of an access of `main` that is no thread.
     pub(crate) open: u64,
     pub(crate) places: CallStack,
 }

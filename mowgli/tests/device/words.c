@@ -1,6 +1,7 @@
 /* Words that are used in parts, in pieces, or unseen. Case K says which. */
 #define _GNU_SOURCE
 #include "node.h"
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -108,6 +109,11 @@ static void *reads(void *none)
 	mowgli_outcome("is", (is > 0) - (is < 0));
 	return none;
 }
+#elif K == 14 /* a function that is found by its name */
+static int (*compares)(const void *, const void *, size_t);
+static volatile uint64_t a, b;
+static void *writes(void *none) { a = 1; return none; }
+static void *reads(void *none) { mowgli_outcome("is", compares((void *)&a, (void *)&b, 8) != 0); return none; }
 #endif
 int main(void)
 {
@@ -125,6 +131,8 @@ int main(void)
 #elif K == 9
 	s = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	s->own = 4;
+#elif K == 14
+	*(void **)&compares = dlsym(RTLD_DEFAULT, "memcmp");
 #elif K == 10
 	int fd = memfd_create("twice", 0);
 	if (ftruncate(fd, 4096)) return 1;
