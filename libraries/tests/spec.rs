@@ -14,12 +14,15 @@ fn by_hand() -> Spec {
     let [cpu_reads, cpu_writes, waits] = [aCR, aCW, aWT].map(stamped);
     let [nic_reads, nic_writes]: [Set; 2] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
     let [rf, mo, rb] = c.coherence();
-    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
+    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads))
+        .named("rf", "{b} read {b reads}, which {a} wrote")
+        .defined_as("rf_e");
     let pf = (po() & same(WID)).between(&nic_reads, &waits).named("pf", "{b} waits for {a}");
     let iso = (same_event() & same(TARGET)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
     let missed = (po().inv() & &rb)
         .between(&cpu_reads, &cpu_writes)
-        .named("rb", "{a} read {a reads}, though its thread did {b} before");
+        .named("rb", "{a} read {a reads}, though its thread did {b} before")
+        .defined_as("missed");
     c.empty("own-write", &missed);
     c.so([&iso, &rf_e, &pf, &rb, &mo]);
     c

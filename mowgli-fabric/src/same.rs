@@ -394,8 +394,7 @@ fn received(interpreted: bool) -> Vec<Noted> {
     let hash = sent.lock().unwrap().iter().filter(|(name, ..)| *name == "put").nth(1).unwrap().1[0];
     local.port(ids[0]).write(Word { node: 1, at: hash }, 1).unwrap();
     assert_eq!(long.receive_words(&mut reader), Ok(None));
-    let made = noted.lock().unwrap().clone();
-    made
+    noted.lock().unwrap().clone()
 }
 
 #[test]

@@ -36,6 +36,9 @@ impl Initial {
     }
 }
 
+/// A Rust function of a world and the events of one library by thread, in program order.
+pub type PlainPredicate<'a> = dyn Fn(&World, &[&Event]) -> bool + 'a;
+
 /// A set of plain executions, given the events of one library by thread, in program order.
 pub enum PlainSet<'a> {
     /// Every one.
@@ -44,7 +47,7 @@ pub enum PlainSet<'a> {
     /// each round.
     InRounds,
     /// Those of which a Rust function is true. Proofs for all clients give up, because they cannot read it.
-    Where(Box<dyn Fn(&World, &[&Event]) -> bool + 'a>),
+    Where(Box<PlainPredicate<'a>>),
 }
 
 impl PlainSet<'_> {

@@ -107,16 +107,6 @@ fn ways_of_each_element_have_no_template() {
         let published = source(bal, bal.variants[0].implementation.clone());
         ProofSource { below: &below, ..published }.kinds().err().unwrap_or_default()
     };
-    let of_all = of(shapes! { Sv else (SharedVariables.shape_terms().expect("its shapes are terms")):
-        Bcast { x, ns, .. } => {
-            either {
-                for n in (ns) { let v = aNLR(n): reads x at here; aNRW(n): writes x at n, v }
-            } or {
-                for n in (ns) { aNLR(n); aNRW(n) }
-            }
-        }
-    });
-    assert_eq!(of_all, []);
     let of_each = of(shapes! { Sv else (SharedVariables.shape_terms().expect("its shapes are terms")):
         Bcast { x, ns, .. } => {
             for n in (ns) {

@@ -171,12 +171,12 @@ let iso = [aMF]; same-event; [aCR] | [aNRR]; same-event; [aNLW] | [aNLR]; same-e
 let pfg = [aNLW]; po & same-wid; [aWT]
 let pfp = [aNRW]; po & same-wid; [aWT]
 let rb = (rf^-1; mo | ((R \\ range(rf)) * W) & loc) \\ id
-let rb-2 = [aCR]; rb & (po | po^-1); [aCW]
-let ib = (ippo | iso | rf | pfg | pfp | nfo | rb-2)+
-let rf-2 = rf \\ ([aCW]; po; [aCR])
+let rb-i = [aCR]; rb & (po | po^-1); [aCW]
+let ib = (ippo | iso | rf | pfg | pfp | nfo | rb-i)+
+let rf-e = rf \\ ([aCW]; po; [aCR])
 let atomic = [aNRW]; iso^-1; rao
 let ib-2 = [_ \\ (aCW | aNRW | aNLW)]; ib
-let so = iso | rf-2 | pfg | nfo | rb | mo | rao | atomic | ib-2
+let so = iso | rf-e | pfg | nfo | rb | mo | rao | atomic | ib-2
 irreflexive ib as ib";
 
     #[test]

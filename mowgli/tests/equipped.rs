@@ -1169,7 +1169,7 @@ fn repaired_bodies_are_proved_on_their_network() {
 const CVC5: &str = r#"for question; do :; done
 [ "$question" = --version ] && { echo "This is cvc5 of a test"; exit; }
 assumed=$(sed -n 's/^(assert \(.*\))$/\1/p' "$question" | grep -v 'forall\|exists' | head -1)
-printf 'unsat\n(\n(assume @p1 %s)\n(step @p2 false :rule trust :premises (@p1))\n)\n' "$assumed"
+printf 'unsat\n(\n(assume @p1 %s)\n(step @p2 false :rule contra :premises (@p1))\n)\n' "$assumed"
 "#;
 const ETHOS: &str = r#"case "$*" in *--require-proof-of-false*--include=rules.eo*) echo correct ;; *) echo incomplete ;; esac
 "#;

@@ -104,11 +104,11 @@ fn a_dangling_dereference_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let text = "X86_TSO t\n{ p = 0; }\n P1 ;\n a := p ;\n b := *a ;\nallowed (b=0)\n";
     let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
-    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("0 is no location"), "{}{}", ran.out, ran.err);
+    assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("0 is no location"), "{}{}", ran.out, ran.err);
 }
 
-/// An implementation that makes an erroneous call is not well defined, so its outcomes stay open. The pool of this
+/// An implementation that makes an erroneous call is not well defined, which is an error. The pool of this
 /// stack has too few nodes, so the stack uses a node that does not exist.
 #[test]
 fn an_implementation_with_a_fault_has_no_answer() {
@@ -120,17 +120,14 @@ fn an_implementation_with_a_fault_has_no_answer() {
     assert_eq!(mowgli(&["litmus", &pool]).code, 0);
     let implemented = |args: &[&str]| {
         let ran = mowgli(&[args, &["--implemented", "treiber", &pool]].concat());
-        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
         let said = ran.out.clone() + &ran.err;
-        let call = "not well defined (LOCO Def. 3.9): P1, in the body of Push(s, 1) of treiber, calls Write(s.record_P1_5.value, 1) of x86-tso";
+        let call = "P1, in the body of Push(s, 1) of treiber, calls Write(s.record_P1_5.value, 1) of x86-tso";
         assert!(said.contains(call) && said.contains("s.record_P1_5.value is not declared"), "{said}");
-        ran
     };
-    assert!(implemented(&["litmus"]).out.contains("\nUndecided\n"));
-    let json: serde_json::Value = serde_json::from_str(&implemented(&["litmus", "--json"]).out).expect("one object");
-    assert!(json["complete"] == false && json["assertions"][0]["holds"].is_null(), "{json}");
-    let explained = implemented(&["explain"]).out;
-    assert!(explained.contains("whether (a=7) is possible has no answer: not well defined"), "{explained}");
+    implemented(&["litmus"]);
+    implemented(&["litmus", "--json"]);
+    implemented(&["explain"]);
     implemented(&["explain", "--json"]);
 }
 

@@ -53,6 +53,10 @@ fn is_kept(checked: &Checked) {
     let text = written(&finding);
     let again = read(Catalogue::builtin(), &text).unwrap();
     assert_eq!(again, finding);
+    // A client that never ends has no forbidden outcome.
+    if checked.report.violation.is_none() {
+        return;
+    }
     let explained =
         explain(Catalogue::builtin(), again, Limits::default()).unwrap_or_else(|e| panic!("{}: {e}", finding.litmus));
     assert!(explained.refutations.is_some(), "{}", explained.text());

@@ -52,7 +52,7 @@ pub fn entry() -> Entry {
     // Its mistake needs a thread on each of three nodes, and no values. The larger bounds are thorough.
     let published = over("published", "LOCO-X App. I", Unsound, Arc::new(KvstoreOverLoco));
     let apart = Bound { members: Some(1), ..unseen.clone() };
-    let thorough = [&published.bounds[..], &[unseen.clone()]].concat();
+    let thorough = [&published.bounds[..], std::slice::from_ref(&unseen)].concat();
     let published = Variant { bounds: vec![apart], thorough, ..published };
     let variants = vec![
         published,

@@ -70,7 +70,8 @@ impl<'a> Machine<'a> {
 
     /// Sets the switches of the hardware.
     #[must_use]
-    pub fn with(self, switches: Switches) -> Self {
+    pub fn with(mut self, switches: Switches) -> Self {
+        self.programs.completes_in_order = switches.network.completes_in_order;
         Self { switches, ..self }
     }
 

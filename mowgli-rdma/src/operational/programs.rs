@@ -80,6 +80,8 @@ pub(super) struct Programs<'a> {
     world: Arc<World>,
     /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
+    /// True if completions come in the order of their operations.
+    pub(super) completes_in_order: bool,
     places: Vec<ProgramPlace>,
     known: BTreeMap<(usize, u32, Val), u32>,
     /// The places of states that have names.
@@ -97,7 +99,7 @@ impl<'a> Programs<'a> {
 
     fn of(world: Arc<World>, source: ProgramSource<'a>) -> Self {
         let (places, known, named) = (Vec::new(), BTreeMap::new(), FxHashMap::default());
-        Self { source, world, rounds: usize::MAX, places, known, named }
+        Self { source, world, rounds: usize::MAX, completes_in_order: true, places, known, named }
     }
 
     /// Returns the next step of a thread, and the name of its state if it has one.
@@ -191,11 +193,12 @@ impl<'a> Programs<'a> {
     }
 
     /// Returns the place with this result before a greater one of an equal call. Both are polls with only polls between them.
-    /// Completions come in any order, and no program reads what a poll returns. So n polls in a row lead to a place for each set
+    /// If completions come in any order, no program reads what a poll returns. So n polls in a row lead to a place for each set
     /// of results, and not for each order. Code outside of this crate may read a result.
     fn exchanged(&mut self, thread: usize, place: u32, call: &Call, ret: Val) -> Option<u32> {
         let ProgramSource::Progs(_) = self.source else { return None };
-        let is_poll = |call: &Call| call.library == TSO && Tso { completes_in_order: false }.is_interchangeable(call);
+        let completes_in_order = self.completes_in_order;
+        let is_poll = |call: &Call| call.library == TSO && Tso { completes_in_order }.is_interchangeable(call);
         if !is_poll(call) || !matches!(ret, Val::Tuple(_)) {
             return None;
         }
