@@ -219,7 +219,7 @@ pub enum Writes {
     Is(Val),
     /// The value that the subevent at this position read.
     Copy(usize),
-    /// The result of [`Library::step`](crate::library::Library::step) on the value that the subevent at this position
+    /// The result of [`step_by_function`](crate::library::Library::step_by_function) on the value that the subevent at this position
     /// read.
     Step(usize),
 }

@@ -99,7 +99,7 @@ pub enum WritesTerm {
     Sum(Option<Var>, Expr),
     /// The words that the first of these cases makes of the words that the subevent reads.
     Words(CasesTerm),
-    /// The result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read, or
+    /// The result of [`step_by_function`](crate::library::Library::step_by_function) on the value that an earlier subevent read, or
     /// that this one reads.
     Step(Option<Var>),
 }
@@ -303,13 +303,13 @@ pub fn sum(found: ReadVar, v: impl Into<Expr>) -> WritesTerm {
     WritesTerm::Sum(Some(found.0), v.into())
 }
 
-/// Returns the result of [`Library::step`](crate::library::Library::step) on the value that the subevent itself reads.
+/// Returns the result of [`step_by_function`](crate::library::Library::step_by_function) on the value that the subevent itself reads.
 #[must_use]
 pub fn step() -> WritesTerm {
     WritesTerm::Step(None)
 }
 
-/// Returns the result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read.
+/// Returns the result of [`step_by_function`](crate::library::Library::step_by_function) on the value that an earlier subevent read.
 #[must_use]
 pub fn step_of(found: ReadVar) -> WritesTerm {
     WritesTerm::Step(Some(found.0))

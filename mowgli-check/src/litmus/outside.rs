@@ -3,7 +3,7 @@
 //!
 //! **Computes** a line for each. **Example**: `submit(q, 1)` by a reader of the ring `q` never returns, because only its writer
 //! submits. **Correct because** a shape names the callers ([`mowgli_core::shape::Shapes::callers`]), and
-//! [`mowgli_core::library::Library::is_well_formed`] is the assumption. Calls of threads without branches are known before a search.
+//! [`mowgli_core::library::Library::covered`] is the assumption. Calls of threads without branches are known before a search.
 //! For other threads the search has seen which executions are not covered.
 
 use std::collections::BTreeSet;

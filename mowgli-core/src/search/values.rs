@@ -145,7 +145,7 @@ pub enum StepValues {
 }
 
 /// Returns the initial domains of a graph; `None` if there are too many values. `init` returns the initial value of a
-/// subevent's cell, and `step` is [`crate::library::Library::step`].
+/// subevent's cell, and `step` is [`crate::library::Library::step_by_function`].
 pub fn prepare(
     graph: &Graph<'_>,
     init: impl Fn(&Graph<'_>, usize) -> Val,

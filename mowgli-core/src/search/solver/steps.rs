@@ -15,7 +15,7 @@ use crate::value::Val;
 /// The largest number of chains that are followed.
 const CHAINS: usize = 4096;
 
-/// An update whose result is that of [`Library::step`](crate::library::Library::step).
+/// An update whose result is that of [`step_by_function`](crate::library::Library::step_by_function).
 #[derive(Clone, Copy)]
 struct Update {
     choice: usize,
