@@ -312,7 +312,7 @@ impl Shaper<'_> {
     pub fn holds(&self, condition: Expr) -> Option<bool> {
         match condition.term() {
             ExprTerm::Val(v) => Some(*v == Val::Bool(true)),
-            // The negation of a value that is no condition holds as little as the value.
+            // An `if` takes its second branch for 5 and for `!5`, because neither is a truth value.
             ExprTerm::Of(Function::Not, of) if is_condition(*of) => self.holds(*of).map(|holds| !holds),
             ExprTerm::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
                 let ends = *op == Op::Or;

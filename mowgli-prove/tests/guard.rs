@@ -26,7 +26,6 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Rel, Spec, id, po, reads, same_thread, writes};
-use mowgli_judge::library::Reshaping;
 use mowgli_judge::shape::{CellTerm, ReadsTerm, ShapeTerm, Shapes, SubTerm, WritesTerm};
 use mowgli_libraries::bal::{Bal, BalOverSv, Method as Barrier};
 use mowgli_libraries::catalogue::catalogue;
@@ -41,7 +40,7 @@ use mowgli_prove::prove::{Proof, ProofOptions, prove};
 use mowgli_prove::solve::{SolverLimit, SolverProgram};
 use mowgli_rdma::wait::Method as Wait;
 
-use crate::common::source;
+use crate::common::{OtherShapes, source};
 use crate::needs::{Layer, Need, trial};
 
 #[path = "common/random.rs"]
@@ -249,15 +248,6 @@ fn with_random_specification(rng: &mut Rng, case: Case) -> Case {
             }
         }
     })
-}
-
-/// Other shapes of the calls of a library.
-struct OtherShapes(Shapes);
-
-impl Reshaping for OtherShapes {
-    fn shape_terms(&self) -> Option<&Shapes> {
-        Some(&self.0)
-    }
 }
 
 /// Changes one subevent of a random method, in all calls or for some data.

@@ -37,7 +37,7 @@ use mowgli_rdma::RdmaStamp::{aNLR, aNRW};
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
-use crate::common::{ByTwo, source};
+use crate::common::{ByTwo, OtherShapes, source};
 
 /// Describes the methods without a template.
 fn without_template(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
@@ -88,15 +88,6 @@ impl Reshaping for Unchanged {
     }
 }
 
-/// Gives methods other shapes.
-struct OtherShapes(Shapes);
-
-impl Reshaping for OtherShapes {
-    fn shape_terms(&self) -> Option<&Shapes> {
-        Some(&self.0)
-    }
-}
-
 /// Executions choose a way for each node, and a template has one for all of them.
 #[test]
 fn ways_of_each_element_have_no_template() {
@@ -120,7 +111,7 @@ fn ways_of_each_element_have_no_template() {
     );
 }
 
-/// In a shape, a value that is no truth value does not hold, and neither does its negation.
+/// An `if` of a shape takes its second branch for 5 and for `!5`, because neither is a truth value.
 #[test]
 fn a_value_that_is_no_condition_decides_nothing() {
     let all = catalogue();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{Colours, drawn};
 use crate::error::InputError;
-use crate::interrupt::SECOND;
+use crate::interrupt::{Deadline, SECOND};
 use crate::litmus::machine;
 use crate::litmus::notation::completions;
 use crate::litmus::parse::{on_network, over, parse_in};
@@ -87,7 +87,7 @@ pub fn answered(
     send: &dyn Fn(&str),
 ) -> String {
     let (begin, found) = (now(), RefCell::new(FoundOutcomes::default()));
-    let (last, left) = (Cell::new(begin), Cell::new((seconds * SECOND as f64) as u64));
+    let (last, deadline) = (Cell::new(begin), Deadline::default().within((seconds * SECOND as f64) as u64));
     // The search asks often whether the time is up, so what waits is sent soon, though no outcome comes after it.
     let expired = || {
         let time = now();
@@ -95,7 +95,7 @@ pub fn answered(
             last.set(time);
             send(&Page { found: Some(found.take()), ..Page::default() }.json());
         }
-        left.replace(left.get().saturating_sub(1)) == 0 || time - begin >= CANCEL * 1000.0 * seconds
+        deadline.expired() || time - begin >= CANCEL * 1000.0 * seconds
     };
     let limits = Limits { expired: &expired, ..Limits::default() };
     let page = match serde_json::from_str::<PageQuestion>(question) {

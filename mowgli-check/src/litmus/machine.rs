@@ -3,7 +3,6 @@
 //! An outcome of a run is one of the model, because the machine has no others (SYNC Theorem 7). So a run decides that an
 //! outcome is possible, and never that it is not.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use super::stuck::{self, StuckKinds};
 use super::test::Test;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
-use crate::interrupt::{Failure, requested};
+use crate::interrupt::{Deadline, Failure};
 
 /// The most random runs that look for what a search left open.
 pub const RUNS: u64 = 200;
@@ -55,16 +54,13 @@ fn visit_runs(
             choices.push(choice);
             choice
         };
-        let steps = Cell::new(0);
-        let is_over = || {
-            steps.set(steps.get() + 1);
-            steps.get() > STEPS || expired()
-        };
+        let own = Deadline::default().within(STEPS);
+        let is_over = || own.expired() || expired();
         match walks.walk(&test.observed, &mut choose, &mut |_| {}, &is_over) {
             Ok(WalkEnd::Outcome(outcome)) if !visit(seed, test.values(&outcome), choices) => {
                 return Ok(seed + 1 - begin);
             }
-            Err(_) if steps.get() <= STEPS => return Ok(seed - begin),
+            Err(_) if own.steps() <= STEPS => return Ok(seed - begin),
             // The run is stuck, discarded, or too long.
             Ok(_) | Err(_) => {}
         }
@@ -100,32 +96,32 @@ pub fn witness_runs(
 
 /// Adds to an incomplete answer with open assertions the outcomes of random runs, which may decide them. Other answers, and
 /// those of a model without a machine, stay the same. The runs have steps of their own, because those of the search are used up.
-#[must_use]
-pub fn with_witness_runs(test: &Test, answer: Answer) -> Answer {
+fn with_witness_runs(test: &Test, answer: Answer) -> Answer {
     let open = answer.holds.iter().map(Option::is_none).collect_vec();
     // A browser has no clock; its page makes runs of its own.
     let is_limited = answer.explored.stop.is_some() && answer.error(test).is_none();
     if !is_limited || !open.contains(&true) || cfg!(target_arch = "wasm32") {
         return answer;
     }
-    let steps = Cell::new(0);
-    let is_over = || {
-        steps.set(steps.get() + 1);
-        steps.get() > ALL_STEPS || requested()
-    };
-    match witness_runs(test, &open, 0..RUNS, &is_over) {
+    let deadline = Deadline::default().within(ALL_STEPS);
+    match witness_runs(test, &open, 0..RUNS, &|| deadline.expired()) {
         Ok((runs, outcomes)) => answer.with_runs(test, runs, outcomes),
         Err(_) => answer,
     }
 }
 
+/// Returns the function that adds random runs to the answer of a search that begins now. It adds none if the time is over
+/// before the search begins, because the user gave no time to either.
+pub fn runs_after(expired: &dyn Fn() -> bool) -> fn(&Test, Answer) -> Answer {
+    if expired() { |_, answer| answer } else { with_witness_runs }
+}
+
 /// Solves a test as [`solve_in`] does. If a limit stops the search, random runs may still decide assertions.
 #[must_use]
 pub fn answered(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
-    // Without time for a search there is none for runs.
-    let is_late = (limits.expired)();
+    let with_runs = runs_after(limits.expired);
     let answer = solve_in(catalogue, test, chain, limits);
-    if chain.is_empty() && !is_late { with_witness_runs(test, answer) } else { answer }
+    if chain.is_empty() { with_runs(test, answer) } else { answer }
 }
 
 /// A step in words.

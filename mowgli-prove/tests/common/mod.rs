@@ -5,7 +5,9 @@ use std::sync::Arc;
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Reshaping;
 use mowgli_core::method::Method;
+use mowgli_core::shape::Shapes;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Case, Counter, Sequential};
@@ -19,6 +21,15 @@ pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> 
         below: &entry.below,
         implementation,
         subject: &*entry.subject,
+    }
+}
+
+/// Gives methods other shapes.
+pub struct OtherShapes(pub Shapes);
+
+impl Reshaping for OtherShapes {
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(&self.0)
     }
 }
 

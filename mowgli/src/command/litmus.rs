@@ -337,7 +337,9 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
     match args.engine.into() {
         Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
         Engine::Declarative => Ok(machine::answered(catalogue, test, &chain, limits)),
-        engine if args.timeout == Some(0) => Ok(run::solve_with(engine, test, limits)?),
-        engine => Ok(machine::with_witness_runs(test, run::solve_with(engine, test, limits)?)),
+        engine => {
+            let with_runs = machine::runs_after(limits.expired);
+            Ok(with_runs(test, run::solve_with(engine, test, limits)?))
+        }
     }
 }

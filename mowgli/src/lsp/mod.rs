@@ -6,7 +6,6 @@
 
 mod document;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -130,10 +129,8 @@ impl Server<'_> {
     /// Runs the command of a lens: returns the outcomes, or the explanation, as text.
     fn solved(&self, request: &Request, text: Option<String>) -> Response {
         let Some(text) = text else { return not_open(request) };
-        // Commands run side by side, so each counts its own steps.
-        let (deadline, left) = (Deadline::after(self.seconds), Cell::new(self.steps));
-        let is_spent = || left.replace(left.get().saturating_sub(1)) == 0;
-        let expired = || is_spent() || deadline.expired() || self.ended.load(Ordering::Relaxed);
+        let deadline = Deadline::after(self.seconds).within(self.steps);
+        let expired = || deadline.expired() || self.ended.load(Ordering::Relaxed);
         let (document, params) = (self.document(document_of(request), &text), &request.params);
         let solved = match params["command"].as_str() {
             Some("mowgli.run") => document.outcomes(&expired),

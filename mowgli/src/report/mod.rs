@@ -32,7 +32,7 @@ use crate::drawing::Drawing;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::machine::{PlayedRun, with_witness_runs};
+use crate::litmus::machine::{PlayedRun, runs_after};
 use crate::litmus::notation::{Notation, WORDS};
 use crate::litmus::run::{ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
@@ -599,11 +599,10 @@ impl TestRow {
         report: ReportsValues<'_>,
     ) -> Result<Self, InputError> {
         let chain = replaced(catalogue, test, implemented)?;
-        // Without time for a search there is none for runs.
-        let is_late = (limits.expired)();
+        let with_runs = runs_after(limits.expired);
         let mut answer = solve_as_found(catalogue, test, &chain, limits, report);
-        if chain.is_empty() && !is_late {
-            answer = with_witness_runs(test, answer);
+        if chain.is_empty() {
+            answer = with_runs(test, answer);
         }
         if let Some(error) = answer.error(test) {
             return Err(error);
