@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::stdout;
 
-use comfy_table::{ColumnConstraint, Table, Width};
+use comfy_table::{ColumnConstraint, Table, TableComponent, Width, presets};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
@@ -78,7 +78,7 @@ struct ShownResults {
 
 /// The columns of a wide table.
 const HEADER: [&str; 10] =
-    ["library", "over", "bound", "clients", "endless", "executions", "verdict", "progress", "time", "concretisation"];
+    ["library", "over", "bound", "clients", "endless", "executions", "verdict", "progress", "seconds", "concretisation"];
 
 /// The columns of a narrow table, by position: all but the libraries below and the concretisation.
 const NARROW: [usize; 8] = [0, 2, 3, 4, 5, 6, 7, 8];
@@ -90,6 +90,10 @@ impl ShownResults {
     fn new(is_wide: bool) -> Self {
         let columns: &[usize] = if is_wide { &WIDE } else { &NARROW };
         let mut table = terminal::table(is_wide);
+        if !is_wide {
+            // Eight columns with lines between them have no room in 80 columns.
+            table.load_preset(presets::NOTHING).set_style(TableComponent::HeaderLines, '─');
+        }
         table.set_header(columns.iter().map(|&column| HEADER[column]));
         // The reason for an undecided verdict can be long.
         if is_wide && let Some(verdict) = table.column_mut(6) {
@@ -220,7 +224,7 @@ fn row(c: &Checked, is_wide: bool) -> [String; 10] {
         c.report.executions.to_string(),
         verdict,
         c.progress().to_owned(),
-        format!("{:.2} s", c.time.as_secs_f64()),
+        format!("{:.2}", c.time.as_secs_f64()),
         c.concretisation().join("\n"),
     ]
 }
