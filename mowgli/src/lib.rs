@@ -20,7 +20,7 @@ pub mod book;
 #[cfg(not(target_family = "wasm"))]
 pub mod cat;
 #[cfg(not(target_family = "wasm"))]
-mod command;
+pub mod command;
 #[cfg(feature = "full")]
 pub mod compare;
 pub mod diagnostic;
@@ -55,8 +55,6 @@ pub mod repair;
 pub mod report;
 #[cfg(feature = "full")]
 pub mod robust;
-#[cfg(feature = "full")]
-pub mod run;
 #[cfg(not(target_family = "wasm"))]
 pub mod shards;
 #[cfg(not(target_family = "wasm"))]

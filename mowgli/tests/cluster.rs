@@ -45,7 +45,8 @@ fn process(file: &str) -> Option<String> {
 /// The output without its last column and without the ends of verdicts, because these have times.
 fn timeless(text: &str) -> Vec<&str> {
     let verdict = |line: &str| line.ends_with(" s").then(|| line.rfind(" in ")).flatten();
-    let end = |line: &str| verdict(line).or_else(|| line.rfind(['┆', '┬', '╪', '┴'])).unwrap_or(line.len());
+    let row = |line: &str| line.trim_end().rfind(' ').filter(|at| line[*at..].trim().parse::<f64>().is_ok());
+    let end = |line: &str| verdict(line).or_else(|| row(line)).unwrap_or(line.len());
     text.lines().map(|line| &line[..end(line)]).collect()
 }
 

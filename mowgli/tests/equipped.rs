@@ -9,21 +9,15 @@ use std::sync::LazyLock;
 use libtest_mimic::{Arguments, Trial};
 use mowgli::litmus::{parse::parse, run::solve};
 use mowgli_core::problem::Limits;
-use mowgli_fabric::Provider;
 use mowgli_libraries::catalogue::catalogue;
 use serde_json::json;
 
 mod cluster;
-mod emitted;
-mod explored;
 mod extension;
 mod herd;
 mod pages;
 mod slurm;
-mod styles;
 
-#[path = "common/stack.rs"]
-mod stack;
 #[path = "common/walk.rs"]
 mod walk;
 
@@ -107,23 +101,10 @@ fn main() -> ExitCode {
             proofs_are_over_the_model_of_the_network(&proved, &["cxi", "efa-direct", "rc-relaxed"]);
         }),
     ];
-    let programs: [(&str, fn()); 4] = [
+    let programs: [(&str, fn()); 3] = [
         ("emitted_c_compiles", emitted_c_compiles),
         ("printed_c_compiles_alone", printed_c_compiles_alone),
-        ("generated_c_programs_compile", generated_c_programs_compile),
         ("the_c_of_the_book_compiles", the_c_of_the_book_compiles),
-    ];
-    let devices: [(&str, fn()); 2] = [
-        (
-            "generated_c_programs_see_what_is_weak_and_judge_by_the_model",
-            generated_c_programs_see_what_is_weak_and_judge_by_the_model,
-        ),
-        ("emitted_objects_keep_their_promises", emitted_objects_keep_their_promises),
-    ];
-    let processes: [(&str, fn()); 3] = [
-        ("litmus_tests_run_as_processes", litmus_tests_run_as_processes),
-        ("processes_see_what_is_broken", processes_see_what_is_broken),
-        ("a_launcher_can_start_the_processes", a_launcher_can_start_the_processes),
     ];
     let trials = |tests: &[(&'static str, fn())], layer: Layer, need: Need| -> Vec<Trial> {
         tests.iter().map(|&(name, test)| trial(name, layer, need.clone(), test)).collect()
@@ -135,12 +116,7 @@ fn main() -> ExitCode {
         trials(&all_papers, Layer::Long, LATEX),
         trials(&proofs, Layer::Quick, Z3),
         trials(&more_proofs, Layer::Long, Z3),
-        trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
-        trials(&devices, Layer::Long, READABLE),
-        emitted::trials(),
-        explored::trials(),
-        styles::trials(),
         extension::trials(),
         herd::trials(),
         pages::trials(),
@@ -196,19 +172,7 @@ const Z3: Need = Need {
     },
 };
 
-const LIBFABRIC: Need = Need {
-    tool: "libfabric, tcp and shm",
-    in_ci: true,
-    missing: || PROVIDERS.iter().find_map(|provider| provider.check().err().map(|fault| fault.to_string())),
-};
-
 const VERBS: Need = Need { tool: "cc and infiniband/verbs.h", in_ci: true, missing: || unless(has_verbs()) };
-
-const READABLE: Need = Need {
-    tool: "infiniband/verbs.h, and processes that may read each other's memory",
-    in_ci: false,
-    missing: || unless(has_verbs() && may_look()),
-};
 
 fn has_verbs() -> bool {
     compiles("#include <infiniband/verbs.h>\n")
@@ -939,101 +903,6 @@ fn a_repair_is_shown_beside_the_counterexample() {
     assert_eq!(count(&dom, ">save the test with it</button>"), 2, "the bodies of a library are written by hand");
 }
 
-/// A device of processes that read each other's memory, in place of hardware.
-const DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/verbs.c");
-
-/// True if a process may read the memory of another one that allows it.
-fn may_look() -> bool {
-    let program = "#define _GNU_SOURCE\n#include <sys/prctl.h>\n#include <sys/uio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
-        int main(void)\n{\n\
-        int own = 0, status; struct iovec i = { &own, sizeof own }; pid_t parent = getpid(), child;\n\
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);\n\
-        if (!(child = fork())) _exit(process_vm_readv(parent, &i, 1, &i, 1, 0) != sizeof own);\n\
-        return waitpid(child, &status, 0) != child || status;\n}\n";
-    let Ok(folder) = tempfile::tempdir() else { return false };
-    let (source, out) = (file(folder.path(), "look.c", program), folder.path().join("look"));
-    let compiles = Command::new("cc").args([Path::new(&source), Path::new("-o"), &out]).output();
-    compiles.is_ok_and(|o| o.status.success()) && Command::new(out).status().is_ok_and(|status| status.success())
-}
-
-/// Runs a test's C program over the device. Returns its exit code, and its counts of outcomes.
-fn counted(folder: &Path, name: &str, test: &str, port: u32, unordered: bool) -> (i32, String) {
-    let path = file(folder, &format!("{name}.litmus"), test);
-    let converted = mowgli(&["convert", &path, "--to", "c-verbs"]);
-    assert_eq!(converted.code, 0, "{}", converted.err);
-    let source = file(folder, &format!("{name}.c"), &converted.out);
-    let program = folder.join(name);
-    let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"];
-    let compiler = Command::new("cc").args(flags).args([&program, Path::new(&source), Path::new(DEVICE)]).output();
-    let output = compiler.expect("cc runs");
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-    let start = |node: &str| {
-        let mut process = Command::new(&program);
-        process.args([node, "localhost", "localhost", "-n", "1000", "-s", "2", "-p", &port.to_string()]);
-        if unordered {
-            process.env("VERBS_UNORDERED", "1");
-        }
-        process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
-    };
-    let [first, second] = [start("1"), start("2")].map(|process| process.wait_with_output().expect("it ends"));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert_ne!(second.status.code(), Some(2), "{name}: {}{}", text(&first.stderr), text(&second.stderr));
-    (first.status.code().expect("no signal"), text(&first.stdout) + &text(&second.stdout))
-}
-
-/// A device that is as weak as the model shows every outcome of the model, and no other. A device whose writes pass
-/// each other shows an outcome that the test forbids. A READ can pass another one only because both may be under way.
-fn generated_c_programs_see_what_is_weak_and_judge_by_the_model() {
-    let folder = tempfile::tempdir().unwrap();
-    let port = 20_000 + std::process::id() % 10_000;
-    let late =
-        "RDMA_TSO late\n{ x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n x := 1 | ;\nforbidden (z=1)\n";
-    let (code, out) = counted(folder.path(), "late", late, port, false);
-    // The test is wrong, and the model is not.
-    assert!(code == 0 && out.contains("3 outcomes") && count(&out, "; expected") == 3, "{out}");
-    let reads = "RDMA_TSO reads\n{ x@1 = 0; y@1 = 0; v@2 = 0; w@2 = 0; }\n P1@1 | P2@2 ;\n get(x, w) | v := 1 ;\n \
-        get(y, v) | mfence ;\n poll(2) | w := 1 ;\n poll(2) | ;\n a := x | ;\n b := y | ;\nallowed (a=1 /\\ b=0)\n";
-    let (code, out) = counted(folder.path(), "reads", reads, port + 2, false);
-    assert!(code == 0 && out.contains("a=1; b=0;"), "{out}");
-    let flag = "RDMA_TSO flag\n{ x@1 = 1; z@2 = 0; f@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := f ;\n put(f, x) | b := z ;\n\
-        forbidden (a=1 /\\ b=0)\n";
-    let (code, out) = counted(folder.path(), "flag", flag, port + 4, false);
-    assert!(code == 0 && !out.contains("FORBIDDEN"), "{out}");
-    let (code, out) = counted(folder.path(), "flag", flag, port + 6, true);
-    assert!(code == 1 && out.contains("a=1; b=0; f=1; x=1; z=1; FORBIDDEN"), "{out}");
-    // An atomic of the card is one.
-    let sum = "RDMA_TSO sum\n{ z@1 = 0; x@1 = 0; y@2 = 0; }\n P1@1 | P2@2 ;\n rfaa(x, z, 1) | rfaa(y, z, 1) ;\n\
-        poll(1) | poll(1) ;\nforall (z=2)\n";
-    let (code, out) = counted(folder.path(), "sum", sum, port + 8, false);
-    assert!(code == 0 && out.contains("z=2; expected"), "{out}");
-    let refused = |args: &[&str]| {
-        let program = Command::new(folder.path().join("sum")).args(args).output().unwrap();
-        (program.status.code(), String::from_utf8_lossy(&program.stderr).into_owned())
-    };
-    let at = (port + 8).to_string();
-    for (args, why) in [
-        (&["1", "127.0.0.1", "127.0.0.1", "-w", "1", "-p", &at][..], "node 2 on 127.0.0.1 did not come within 1 s"),
-        (&["2", "127.0.0.1", "127.0.0.1", "-w", "1", "-p", &at], "node 1 on 127.0.0.1 did not come within 1 s"),
-        (&["1", "203.0.113.9", "127.0.0.1", "-p", &at], "of 203.0.113.9, the host of node 1: "),
-        (&["3", "127.0.0.1", "127.0.0.1"], "NODE is from 1 to 2"),
-    ] {
-        let (code, said) = refused(args);
-        assert!(code == Some(2) && said.contains(why), "{args:?}: {said}");
-    }
-    let both = ["1", "2"].map(|node| {
-        let mut program = Command::new(folder.path().join("sum"));
-        program.args([node, "localhost", "localhost", "-n", "1", "-s", "1", "-p", &at]).env("VERBS_NO_ATOMICS", "1");
-        program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-    });
-    let said = both.map(|program| String::from_utf8_lossy(&program.wait_with_output().unwrap().stderr).into_owned());
-    assert!(said.concat().contains("the device has no atomic operations"), "{said:?}");
-    // A thread that waits for ever ends the program, and the model knows that it does.
-    let stuck = "RDMA_TSO stuck\n{ x@1 = 0; g@1 = 1; z@2 = 0; f@2 = 1; }\n P1@1 | P2@2 ;\n get(x, f) | await z = 1 ;\n poll(2) | ;\n \
-        a := x | ;\n if a = 0 { | ;\n put(z, g) | ;\n } | ;\nmay hang\n";
-    let (code, out) = counted(folder.path(), "stuck", stuck, port + 10, false);
-    assert!(code == 3 && out.contains("Test stuck: stuck after 0 runs: P2 at line 4: expected"), "{out}");
-}
-
 /// Every implementation that has a form in C, in every variant, compiles without a warning.
 fn emitted_c_compiles() {
     let folder = tempfile::tempdir().unwrap();
@@ -1066,79 +935,17 @@ fn emitted_c_compiles() {
 /// C on standard output needs no file of ours beside it.
 fn printed_c_compiles_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/papers");
-    let tests = walk::litmus_files(&tests).into_iter().map(|path| path.display().to_string());
-    let converted =
-        tests.step_by(5).map(|path| vec!["convert".to_owned(), "--to".to_owned(), "c-verbs".to_owned(), path]);
-    let emitted = catalogue().into_iter().map(|entry| vec!["emit".to_owned(), "c".to_owned(), entry.name.to_owned()]);
-    let mut counts = [0, 0];
-    for args in converted.chain(emitted) {
-        let printed = mowgli(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    for entry in catalogue() {
+        let printed = mowgli(&["emit", "c", entry.name]);
         if printed.code == 2 && printed.err.starts_with("error[unsupported]") {
             continue;
         }
-        assert_eq!(printed.code, 0, "{args:?}: {}", printed.err);
-        counts[usize::from(args[0] == "emit")] += 1;
+        assert_eq!(printed.code, 0, "{}: {}", entry.name, printed.err);
         let source = file(folder.path(), "printed.c", &printed.out);
         let mut compiler = Command::new("cc");
         let output =
             compiler.args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", &source]).output().expect("cc runs");
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    assert!(counts.iter().all(|n| *n > 5), "{counts:?}");
-}
-
-/// The barrier, the lock, the ring and the atomic words in C do over the device what they promise. A variant that
-/// does not wait for what it reads is caught.
-fn emitted_objects_keep_their_promises() {
-    for (atomic, code) in [("sc-rmw", 0), ("sc-rmw:read-no-wait", 1)] {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
-        let printed = mowgli(&["emit", "c", "sv", "bal", "slock", atomic, "rbl", "--out", &at.display().to_string()]);
-        assert_eq!(printed.code, 0, "{}", printed.err);
-        std::fs::rename(at.join("sv-bal-slock-sc-rmw-rbl.h"), at.join("objects.h")).unwrap();
-        let objects = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/objects.c");
-        let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"];
-        let program = at.join("objects");
-        let mut compiler = Command::new("cc");
-        compiler.args(flags).arg(at).arg("-o").args([&program, Path::new(objects), Path::new(DEVICE)]);
-        let output = compiler.output().expect("cc runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let ran = Command::new(&program).output().expect("it runs");
-        assert_eq!(ran.status.code(), Some(code), "{atomic}: {}", String::from_utf8_lossy(&ran.stdout));
-        let waits = |how: &str| Command::new("timeout").arg("20").arg(&program).arg(how).output().expect("it runs");
-        assert_eq!(waits("hook").status.code(), Some(7));
-        let late = waits("deadline");
-        let reported = String::from_utf8_lossy(&late.stderr);
-        assert_eq!(late.status.code(), Some(9), "{reported}");
-        assert!(reported.contains("a thread still waits at its deadline"), "{reported}");
-    }
-}
-
-fn generated_c_programs_compile() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().display().to_string();
-    let of_core_rma = ["--pivot", "IR", "--actions", "9"];
-    let of_axioms = ["--model", "rdma-tso", "--pivot", "to:aCW-aNLR", "--procs", "1", "--actions", "3"];
-    for what in [&of_core_rma[..], &of_axioms] {
-        let args = [&["generate", "--emit", "c-verbs", "--out", &out], what].concat();
-        let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    }
-    let paths = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path());
-    let programs: Vec<_> = paths.filter(|p| p.extension().is_some_and(|x| x == "c")).collect();
-    assert_eq!(programs.len(), 41);
-    let exchange = folder.path().join("exchange.litmus");
-    let test = "RDMA_TSO exchange { x@1 = 0; z@2 = 0; }\n P1@1 ;\n a := xchg(x, 1) ;\n put(z, x) ;\nallowed (a=0)\n";
-    std::fs::write(&exchange, test).unwrap();
-    let args = [Path::new("convert"), &exchange, Path::new("--to"), Path::new("c-verbs")];
-    let converted = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
-    let exchange = folder.path().join("exchange.c");
-    std::fs::write(&exchange, converted.stdout).unwrap();
-    for program in programs.iter().chain([&exchange]) {
-        let compiler = Command::new("cc").args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(program).output();
-        let output = compiler.expect("cc runs");
-        assert!(output.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}: {}", entry.name, String::from_utf8_lossy(&output.stderr));
     }
 }
 
@@ -1296,68 +1103,4 @@ fn the_c_of_the_book_compiles() {
     assert!(fragments.len() >= 15, "{} fragments", fragments.len());
     let fenced = fragments.iter().find(|f| f.contains("IBV_SEND_FENCE")).expect("a fence");
     assert!(!compiles(&program(&fenced.replace("IBV_SEND_FENCE", "IBV_SEND_FENCED"))), "there is no such flag");
-}
-
-/// The providers over which processes can run on one machine.
-const PROVIDERS: [Provider; 2] = [Provider::Tcp, Provider::Shm];
-
-/// Runs of the papers' tests with two and three nodes show only outcomes that the model allows, and some tests show
-/// several.
-fn litmus_tests_run_as_processes() {
-    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
-    let names =
-        ["loco-fig4-sb", "sync-fig7c-sb-rfaa", "loco-fig9a", "robust-fig5-tree3", "sync-fig15b-sb", "loco-fig13-ring"];
-    for provider in PROVIDERS {
-        let mut kinds = 0;
-        for name in names {
-            let test = format!("{papers}/{name}.litmus");
-            let ran = mowgli(&["run", &test, "--times", "300", "--fabric", provider.name(), "--json"]);
-            assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-            let all: serde_json::Value = serde_json::from_str(&ran.out).expect("an object");
-            assert_eq!(all["runs"], 300, "{all}");
-            let seen = all["outcomes"].as_array().unwrap().iter().filter(|row| row["seen"] != 0).count();
-            kinds += usize::from(seen > 1);
-        }
-        assert!(kinds > 0, "{}: no test has shown two outcomes", provider.name());
-    }
-}
-
-/// Runs show the forbidden outcome of a compare-and-swap that always writes 2.
-fn processes_see_what_is_broken() {
-    let folder = tempfile::tempdir().unwrap();
-    let cas = "RDMA_WAIT cas\n{ sc x = 0 at 1; }\n P1@1 | P2@2 ;\n a := x.cas(0, 1) | b := x.read ;\nforbidden (b=2)\n";
-    let test = file(folder.path(), "cas.litmus", cas);
-    for provider in PROVIDERS.map(Provider::name) {
-        let good = mowgli(&["run", &test, "--times", "50", "--fabric", provider]);
-        assert!(good.code == 0 && good.out.contains(&format!("over {provider}, 2 processes, 50 runs")), "{}", good.out);
-        let broken =
-            mowgli(&["run", &test, "--times", "200", "--fabric", provider, "--variant", "sc-rmw:cas-writes-two"]);
-        assert!(broken.code == 1 && broken.out.contains("b=2;  forbidden"), "{}{}", broken.out, broken.err);
-    }
-}
-
-/// Starts all processes alike, as `srun` and `mpirun` do. The environment gives each its rank.
-fn a_launcher_can_start_the_processes() {
-    let folder = tempfile::tempdir().unwrap();
-    let one = "RDMA_WAIT one\n{ x@1 = 0; y@2 = 1; }\n P1@1 ;\n get(x, y) ;\nlocations [x;]\nforbidden (x=0)\n";
-    let tests = ["a", "b"].map(|name| file(folder.path(), &format!("{name}.litmus"), one));
-    let start = |rank: &str, size: &str| {
-        Command::new(env!("CARGO_BIN_EXE_mowgli"))
-            .args(["run", &tests[0], &tests[1], "--times", "20", "--fabric", "tcp"])
-            .env("MOWGLI_MEET", folder.path().join("meet"))
-            .envs([("SLURM_PROCID", rank), ("SLURM_NTASKS", size)])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    };
-    // One process more than there are nodes.
-    let all = ["0", "1", "2"].map(|rank| start(rank, "3")).map(|child| child.wait_with_output().unwrap());
-    let said = all.each_ref().map(|ran| String::from_utf8_lossy(&ran.stdout).into_owned());
-    assert!(all.iter().all(|ran| ran.status.success()), "{all:?}");
-    assert_eq!(count(&said[0], "one (RDMA_WAIT) over tcp, 3 processes, 20 runs\n"), 2, "{}", said[0]);
-    assert_eq!(said[1..], ["", ""]);
-    let few = start("0", "1").wait_with_output().unwrap();
-    let reported = String::from_utf8_lossy(&few.stderr);
-    assert!(few.status.code() == Some(2) && reported.contains("there are 2 nodes, and 1 processes"), "{reported}");
 }

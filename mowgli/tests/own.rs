@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Trial};
-use mowgli_fabric::Provider;
 use mowgli_libraries::prelude::*;
 
 #[allow(dead_code, missing_docs, reason = "an example of its own")]
@@ -182,7 +181,7 @@ fn post() -> Entry {
     Entry::rdma(letters().init(Val::Bot), Sv).published(over, &[(2, 1, 1)])
 }
 
-const TESTS: [(&str, fn()); 17] = [
+const TESTS: [(&str, fn()); 16] = [
     ("what_cells_begin_with_can_be_read", what_cells_begin_with_can_be_read),
     ("a_body_that_never_ends_is_reported", a_body_that_never_ends_is_reported),
     (
@@ -196,7 +195,6 @@ const TESTS: [(&str, fn()); 17] = [
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
     ("litmus_tests_have_their_objects_and_statements", litmus_tests_have_their_objects_and_statements),
     ("litmus_tests_run_their_implementations", litmus_tests_run_their_implementations),
-    ("they_run_by_their_own_bodies", they_run_by_their_own_bodies),
     ("loops_wait_by_calls_that_only_look", loops_wait_by_calls_that_only_look),
     ("other_commands_know_them", other_commands_know_them),
     ("slips_are_reported_what_there_is", slips_are_reported_what_there_is),
@@ -301,44 +299,6 @@ fn litmus_tests_run_their_implementations() {
         let (found, out, err) = ran(&["litmus", &litmus(example), "--implemented", implemented]);
         assert_eq!(found, code, "{implemented}: {out}{err}");
     }
-}
-
-/// `run` executes the bodies that `check` checks, so broken variants show a forbidden outcome.
-fn they_run_by_their_own_bodies() {
-    for (example, variant, code) in [
-        ("latch", None, 0),
-        ("latch", Some("latch:no-fence"), 1),
-        ("counter", None, 0),
-        ("counter", Some("tally:no-lock"), 1),
-    ] {
-        let test = litmus(example);
-        let variant = variant.map_or(Vec::new(), |v| vec!["--variant", v]);
-        let args = [&["run", &test], &variant[..]].concat();
-        let (found, out, err) = ran(&args);
-        assert_eq!(found, code, "{args:?}: {out}{err}");
-        assert_eq!(out.contains(" and 0 forbidden"), code == 0, "{args:?}: {out}");
-    }
-    for (fabric, over) in [("local", "shared memory"), ("tcp", "tcp, 3 processes"), ("shm", "shm, 3 processes")] {
-        let (code, out, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--times", "50"]);
-        let is_there = match fabric {
-            "tcp" => Provider::Tcp.check(),
-            "shm" => Provider::Shm.check(),
-            _ => Ok(()),
-        };
-        match is_there {
-            Ok(()) => {
-                assert_eq!(code, 0, "{fabric}: {out}{err}");
-                assert!(out.contains(over) && out.contains(", 50 runs") && out.contains(" and 0 forbidden"), "{out}");
-            }
-            Err(why) => assert!(code == 2 && err.contains(&why.to_string()), "{fabric}: {out}{err}"),
-        }
-        // The error is reported once, however many processes there are to be.
-        let (code, _, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--variant", "latch:fenceless"]);
-        assert!(code == 2 && err.matches("latch has no variant fenceless; there are published").count() == 1, "{err}");
-    }
-    let (_folder, path) = file("RDMA_WAIT t { nodes 3; gong x; }\n P1@1 ;\n a := x.struck ;\n");
-    let (code, out, err) = with("panics", &["run", &path, "--times", "2"]);
-    assert!(code == 2 && err.contains("mowgli/tests/own.rs"), "{code} {out}{err}");
 }
 
 /// A loop that only waits has as many iterations as it needs. They do not count towards the bound.

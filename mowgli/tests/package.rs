@@ -13,14 +13,20 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The crates of the workspace that are published, as cargo describes them.
+/// The crates that are published, as cargo describes them: those of the workspace, and the products.
 fn published() -> Vec<Value> {
+    let products = ["fabric", "gallery", "verbs"].map(|name| root().join("products").join(name));
+    let packages = [root()].into_iter().chain(products).flat_map(|workspace| packages_of(&workspace));
+    packages.filter(|p| p["publish"].is_null()).collect()
+}
+
+/// The crates of a workspace.
+fn packages_of(workspace: &Path) -> Vec<Value> {
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let ran = Command::new(cargo).args(arguments).current_dir(root()).output().expect("cargo");
+    let ran = Command::new(cargo).args(arguments).current_dir(workspace).output().expect("cargo");
     let metadata: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages").clone();
-    packages.into_iter().filter(|p| p["publish"].is_null()).collect()
+    metadata["packages"].as_array().expect("packages").clone()
 }
 
 #[test]
@@ -96,5 +102,5 @@ fn the_oldest_rust_is_the_same_everywhere() {
     let oldest = oldest.expect("a version");
     assert!(text("README.md").contains(&format!("Rust {oldest} or later")));
     assert!(text("Dockerfile").contains(&format!("FROM rust:{oldest}-")));
-    assert!(text(".github/workflows/ci.yml").contains("cargo \"+$msrv\" check --workspace --all-targets"));
+    assert!(text(".github/workflows/ci.yml").contains("cargo \"+$msrv\" check --workspace --all-targets --locked"));
 }

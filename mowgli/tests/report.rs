@@ -181,7 +181,7 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let missing = "The book</a><details><summary>What this site lacks, and what adds it</summary><ul>\
                    <li>The libraries: <code>mowgli site --report</code></li><li>The networks: <code>mowgli site --networks</code></li>\
-                   <li>The gallery: <code>cargo run --release -p mowgli-gallery";
+                   <li>The gallery: <code>mowgli gallery site --report";
     assert!(text("index.html").contains(missing));
     assert!(text("solver.js").starts_with("const SOLVER = \"") && text("book.html").contains("\"weak.html\""));
     assert!(text("index.html").contains("<script src=\"editor.js\">") && text("editor.js").contains("MIT License"));

@@ -6,7 +6,10 @@ use crate::ran::{Ran, file, is_bad, mowgli};
 
 /// Removes the times from printed text.
 fn timeless(text: &str) -> String {
-    let is_time = |line: &&str| !line.contains(" s │") && !line.contains(r#""seconds":"#);
+    let is_row = |line: &&str| {
+        line.trim_end().parse::<f64>().is_err()
+            && line.trim_end().rsplit(' ').next().is_some_and(|last| last.parse::<f64>().is_ok())
+    };
     let json = |line: &str| {
         let mut object: serde_json::Value = serde_json::from_str(line).ok()?;
         object.as_object_mut()?.remove("seconds");
@@ -15,7 +18,7 @@ fn timeless(text: &str) -> String {
     let without = |line: &str| {
         let verdict =
             line.strip_suffix(" s").and_then(|line| line.rsplit_once(" in ")).map(|(verdict, _)| verdict.to_owned());
-        let cut = line.rfind(['┆', '┬', '╪', '┴']).filter(|_| !is_time(&line)).map(|i| line[..i].to_owned());
+        let cut = is_row(&line).then(|| line.trim_end().rsplit_once(' ').map(|(row, _)| row.to_owned())).flatten();
         json(line).or(verdict).or(cut).unwrap_or_else(|| line.to_owned())
     };
     text.lines().map(|line| without(line) + "\n").collect()

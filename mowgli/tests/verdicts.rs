@@ -6,33 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::ask::ask;
+use crate::kinds::{KINDS, text};
 use crate::lsp::Editor;
 use crate::ran::{file, is_bad, mowgli};
 use crate::served::served;
-
-/// Tests with a verdict of each kind, by the exit code of `litmus`.
-const KINDS: [(&str, i64, &str, &str); 11] = [
-    ("ends-and-does-not", 1, "fails", "f := 0 | put(f, m) ;\n await f = 1 | ;\nends\n"),
-    ("stuck-and-silent", 3, "stuck", "f := 0 | put(f, m) ;\n await f = 1 | ;\n a := f | ;\nforbidden (a=0)\n"),
-    ("hangs-as-it-says", 0, "holds", "f := 0 | put(f, m) ;\n await f = 1 | ;\nhangs (P1 at line 5)\n"),
-    ("hangs-and-does-not", 1, "fails", "await f = 1 | put(f, m) ;\nhangs (P1 at line 4)\n"),
-    ("says-nothing", 0, "asserts nothing", "a := f | put(f, m) ;\n"),
-    ("never-ends", 3, "vacuous", "poll(2) | put(f, m) ;\nforbidden (f=7)\n"),
-    ("false", 1, "fails", "a := f | put(f, m) ;\nforbidden (a=1)\n"),
-    ("allows-what-cannot-be", 1, "fails", "a := f | put(f, m) ;\nallowed (a=7)\n"),
-    ("never-ends-as-it-says", 0, "holds", "poll(2) | put(f, m) ;\nvacuous\n"),
-    (
-        "counts-for-ever",
-        3,
-        "undecided",
-        "a := 0 | put(f, m) ;\n while a < 5 { | ;\n a := a + 1 | ;\n f := a | ;\n } | ;\nforbidden (a=99)\n",
-    ),
-    ("true", 0, "holds", "a := f | put(f, m) ;\nallowed (a=1)\nends\n"),
-];
-
-fn text(name: &str, rows: &str) -> String {
-    format!("RDMA_TSO {name}\n{{ f@2 = 9; m@1 = 1; }}\n P1@2 | P2@1 ;\n {rows}")
-}
 
 /// Returns the objects that a command prints, one a line.
 fn lines(args: &[&str]) -> Vec<Value> {
@@ -62,7 +39,6 @@ fn commands_agree_on_each_kind_of_verdict() {
             &["networks", "--network", "rc", "--repair", &test],
             &["report", "--json", &test],
             &["explain", &test],
-            &["run", "--times", "5", &test],
         ] {
             let ran = mowgli(args);
             assert_eq!(i64::from(ran.code), code, "{args:?}: {}{}", ran.out, ran.err);
@@ -74,7 +50,6 @@ fn commands_agree_on_each_kind_of_verdict() {
         let on_network = &lines(&["networks", "--network", "rc", "--json", &test])[0];
         assert_eq!((of(on_network, "verdict").as_str(), &on_network["code"]), (verdict, &code.into()), "{name}");
         assert_eq!(of(&lines(&["report", "--json", &test])[0]["tests"][0], "verdict"), verdict, "{name}");
-        assert_eq!(of(&lines(&["run", "--json", "--times", "5", &test])[0], "verdict"), verdict, "{name}");
         let question = json!({ "test": text }).to_string();
         let answer = ask(&served, "POST", "/answer", &format!("localhost:{}", served.port), &question);
         assert!(answer.contains(&format!("\"verdict\":\"{verdict}\"")), "{answer}");
@@ -103,9 +78,7 @@ fn servers_are_explained_and_repaired() {
         assert!(command != "explain" || ran.out.contains("The specifications forbid it."), "{}", ran.out);
     }
     let what = "all threads end, and not server(...)";
-    for args in [&["run"][..], &["robust"], &["convert", "--to", "c-verbs"]] {
-        is_bad(&[args, &[&test]].concat(), &[what, "let the server make as many rounds as the others need"]);
-    }
+    is_bad(&["robust", &test], &[what, "let the server make as many rounds as the others need"]);
 }
 
 /// A sum of values that have none is an error of the test, in every command, with its line.
@@ -125,7 +98,7 @@ fn statements_without_a_meaning_are_errors() {
             "RDMA_TSO t\n{{ y@1 = 7; r@1 = 0; p@2 = &y; q@1 = &y; w@1[2] = 0; }}\n P1@1 ;\n {row} ;\nforall (r=0)\n"
         );
         let test = file(folder.path(), &format!("t{at}.litmus"), &text);
-        for command in ["litmus", "explain", "repair", "robust", "walk", "run", "networks", "report --json"] {
+        for command in ["litmus", "explain", "repair", "robust", "walk", "networks", "report --json"] {
             let ran = mowgli(&[&command.split(' ').collect::<Vec<_>>()[..], &[&test]].concat());
             let all = ran.out + &ran.err;
             assert!(ran.code == 2 && !all.contains("panicked"), "{command} {row}: {}: {all}", ran.code);
@@ -139,7 +112,7 @@ fn statements_without_a_meaning_are_errors() {
 #[test]
 fn commands_agree_on_every_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let all = ["tests/litmus", "gallery/litmus", "mowgli/src/new", "mowgli/src/report"];
+    let all = ["tests/litmus", "products/gallery/litmus", "mowgli/src/new", "mowgli/src/report"];
     let tests = all.iter().flat_map(|folder| walkdir(&root.join(folder)));
     // Those are read with an error, and those are over libraries of the gallery.
     let tests = tests.filter(|path| !path.to_string_lossy().contains("litmus/broken"));
@@ -170,7 +143,6 @@ fn commands_agree_on_every_test() {
             out
         };
         agrees(&["explain"], false);
-        agrees(&["run", "--times", "2"], true);
         let page = folder.path().join("page.html").display().to_string();
         let with_network = ["RDMA_TSO", "RDMA_WAIT"].contains(&model);
         for args in [&["--json"][..], &["--html", &page], &["--repair"]].iter().filter(|_| with_network) {
@@ -186,7 +158,7 @@ fn commands_agree_on_every_test() {
         let in_editor = editor.solved(&text, compared["report"] == 1);
         assert!(in_editor.ends_with(&format!(" {verdict}\n")), "{path}: {in_editor}");
     }
-    assert!(compared["explain"] > 150 && compared["networks"] > 250 && compared["run"] > 80, "{compared:?}");
+    assert!(compared["explain"] > 150 && compared["networks"] > 250, "{compared:?}");
 }
 
 /// Returns all tests below a folder.

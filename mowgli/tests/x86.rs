@@ -196,7 +196,6 @@ fn commands_for_other_models_say_so() {
     says(&["robust", &sb], "robustness is asked of programs with polls");
     says(&["walk", &sb], "X86_TSO has no machine");
     says(&["litmus", "--engine", "both", &sb], "X86_TSO has no machine");
-    says(&["convert", &sb, "--to", "c-verbs"], "it is a call of the library x86-tso");
     let herd = mowgli(&["convert", &sb, "--to", "herd"]);
     assert_eq!(herd.code, 0, "{}", herd.err);
     assert!(herd.out.starts_with("X86_64 sb\n") && herd.out.contains("movl $1,(x)"), "{}", herd.out);

@@ -106,7 +106,7 @@ fn in_circles(files: &BTreeMap<Module, String>) -> Vec<String> {
 
 /// The circles that are known, by crate. A network over libfabric opens the ports of its threads, and a port accesses its
 /// network.
-const KNOWN: [(&str, &[&str]); 1] = [("mowgli-fabric", &["ofi", "ofi::port"])];
+const KNOWN: [(&str, &[&str]); 1] = [("products/fabric", &["ofi", "ofi::port"])];
 
 #[test]
 fn files_import_in_one_direction() {

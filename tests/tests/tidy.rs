@@ -13,11 +13,18 @@ pub(crate) fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// Returns the folders of the workspace's crates, from the manifest.
+/// Returns the folders of all crates: those of the workspace, from the manifest, and the products.
 pub(crate) fn crates() -> Vec<String> {
     let manifest = text("Cargo.toml");
     let members = manifest.lines().find_map(|line| line.strip_prefix("members = ")).expect("the members in one line");
-    members.split('"').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+    let members = members.split('"').skip(1).step_by(2).map(ToOwned::to_owned);
+    members.chain(products()).collect()
+}
+
+/// Returns the folders of the products, each a workspace of its own.
+fn products() -> Vec<String> {
+    let folders = entries(&root().join("products")).0;
+    folders.iter().map(|folder| format!("products/{}", folder.file_name().unwrap().to_string_lossy())).collect()
 }
 
 /// Returns the folders and the files in a folder.
@@ -215,8 +222,15 @@ fn searches_end_by_counts() {
     let reads =
         [&reads[..], &["mowgli-prove/src/prove.rs", "mowgli-prove/src/solve.rs", "mowgli-prove/src/theorem.rs"]]
             .concat();
-    let crates =
-        ["mowgli-check", "mowgli-prove", "mowgli-rdma", "mowgli-x86", "libraries", "gallery", "mowgli/src/repair"];
+    let crates = [
+        "mowgli-check",
+        "mowgli-prove",
+        "mowgli-rdma",
+        "mowgli-x86",
+        "libraries",
+        "products/gallery",
+        "mowgli/src/repair",
+    ];
     for file in crates
         .iter()
         .flat_map(|folder| below(&root().join(folder)))
@@ -299,7 +313,7 @@ fn code(text: &str) -> String {
 
 #[test]
 fn rust_in_the_book_is_that_of_the_project() {
-    let folders = ["libraries/src", "mowgli-rdma/src", "mowgli/examples", "mowgli-fabric/examples"];
+    let folders = ["libraries/src", "mowgli-rdma/src", "mowgli/examples"];
     let files: Vec<PathBuf> = folders.iter().flat_map(|f| sources(&root().join(f))).collect();
     let all: Vec<String> = files.iter().map(|f| code(&std::fs::read_to_string(f).unwrap())).collect();
     let mut found = 0;
@@ -311,7 +325,7 @@ fn rust_in_the_book_is_that_of_the_project() {
             found += 1;
         }
     }
-    assert!(found >= 20, "{found} blocks");
+    assert!(found >= 15, "{found} blocks");
 }
 
 #[test]
@@ -334,4 +348,26 @@ fn every_code_of_an_error_is_documented() {
     let missing: Vec<&str> =
         Code::ALL.map(Code::name).into_iter().filter(|c| !page.contains(&format!("`{c}`"))).collect();
     assert_eq!(missing, [""; 0]);
+}
+
+/// The versions of what a product depends on are those of the workspace: cargo compiles a crate once for all of them.
+#[test]
+fn products_have_the_versions_of_the_workspace() {
+    let versions = |folder: &str| -> Vec<(String, String)> {
+        let lock = text(&format!("{folder}Cargo.lock"));
+        let packages = lock.split("[[package]]\n").skip(1).filter(|package| package.contains("\nsource = "));
+        let field = |package: &str, name: &str| {
+            package.split(&format!("{name} = \"")).nth(1)?.split('"').next().map(str::to_owned)
+        };
+        packages.filter_map(|package| Some((field(package, "name")?, field(package, "version")?))).collect()
+    };
+    let own = versions("");
+    let oldest = text("Cargo.toml").lines().find(|line| line.starts_with("rust-version")).unwrap().to_owned();
+    for product in products() {
+        assert!(text(&format!("{product}/Cargo.toml")).contains(&oldest), "{product} has another rust-version");
+        for (name, version) in versions(&format!("{product}/")) {
+            let known: Vec<&str> = own.iter().filter(|(own, _)| *own == name).map(|(_, v)| v.as_str()).collect();
+            assert!(known.is_empty() || known.contains(&&*version), "{product}: {name} {version}, and not {known:?}");
+        }
+    }
 }

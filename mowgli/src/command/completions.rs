@@ -31,7 +31,6 @@ fn names(command: &str, arg: &Arg, catalogue: &Catalogue) -> BTreeSet<String> {
     match (command, arg.get_id().as_str()) {
         ("networks", "names") => BTreeSet::new(),
         (_, "names") => libraries().collect(),
-        ("run", "variant") => variants(|library| format!("{library}:")).collect(),
         (_, "variant") => variants(|_| String::new()).collect(),
         ("show" | "cat", "name") | (_, "implemented" | "over") => {
             libraries().chain(variants(|library| format!("{library}:"))).collect()

@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::problem::Limits;
 
-use super::out::{parsed, text_of, with_header};
+use super::out::{parsed, text_of};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::generate::verbs;
-use crate::interrupt::{Deadline, Failure};
+use crate::interrupt::Failure;
 use crate::litmus::test::Liveness;
-use crate::litmus::{run, x86};
+use crate::litmus::x86;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to lisa > put-lisa.litmus\n  mowgli convert put.litmus --to c-verbs > put.c"
+    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to lisa > put-lisa.litmus"
 )]
 pub(super) struct ConvertArgs {
     /// A litmus test: Mowgli's, or one that begins with X86_64.
@@ -24,9 +22,6 @@ pub(super) struct ConvertArgs {
     /// The format to convert to.
     #[arg(long, value_enum, value_name = "FORM")]
     to: ConvertForm,
-    /// Seconds for all outcomes of the test, which a C program has to know.
-    #[arg(long, value_name = "S")]
-    timeout: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -37,8 +32,6 @@ enum ConvertForm {
     Lisa,
     /// Mowgli's, from herd's X86_64.
     Mowgli,
-    /// A whole C program over libibverbs.
-    CVerbs,
 }
 
 pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
@@ -47,20 +40,12 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
-    // Only herd's formats lack stuck executions: a C program judges its own stuck runs (`hangs` in
-    // `generate/verbs.rs`).
-    if let (ConvertForm::Herd | ConvertForm::Lisa, Some(Liveness { text, .. })) = (args.to, test.liveness.first()) {
+    if let Some(Liveness { text, .. }) = test.liveness.first() {
         let message = "herd does not speak of executions that are stuck: leave it out of the test that is converted";
         return Err(InputError::new(Code::Argument, format!("{}: {text}: {message}", args.file.display())).into());
     }
     if args.to == ConvertForm::Herd {
         return Ok(x86::to_herd(&test)?);
     }
-    if args.to == ConvertForm::Lisa {
-        return Ok(to_lisa(&test)?.text);
-    }
-    let deadline = Deadline::after(args.timeout);
-    let expired = || deadline.expired();
-    let program = verbs::program(&test, &run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() }))?;
-    Ok(with_header(&program, verbs::HEADER))
+    Ok(to_lisa(&test)?.text)
 }

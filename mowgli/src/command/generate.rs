@@ -7,12 +7,10 @@ use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::generate::core_rma::{RowTests, TABLE_6, make};
-use crate::generate::{Generated, axioms, verbs};
+use crate::generate::{Generated, axioms};
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::test::Model;
-use crate::litmus::{parse, run};
 use clap::Args;
-use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::unknown::Unknown;
@@ -28,7 +26,7 @@ use crate::terminal;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --emit c-verbs --out programs\n  mowgli generate table6"
+    after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --out tests\n  mowgli generate table6"
 )]
 pub(super) struct GenerateArgs {
     /// `table6`: print the rows of CORERMA Table 6, with the paper's numbers beside ours.
@@ -100,8 +98,6 @@ enum Emit {
     Litmus,
     /// Print one JSON object per test, one per line.
     Json,
-    /// One C program per test, over libibverbs, with a header and a Makefile; needs --out.
-    CVerbs,
 }
 
 /// A deadline, and the results of other processes.
@@ -113,9 +109,6 @@ pub(super) fn generate(args: &GenerateArgs, log: Option<&ShardLog>) -> Result<u8
 }
 
 fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
-    if args.emit == Emit::CVerbs && args.out.is_none() {
-        return Err(InputError::new(Code::Argument, "say where the C programs go, as --out DIR").into());
-    }
     if args.what.is_some() {
         return table_6(args, shared);
     }
@@ -138,7 +131,7 @@ fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failur
         eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
         return Ok(1);
     }
-    write(&all, args, shared.0)?;
+    write(&all, args)?;
     Ok(code)
 }
 
@@ -225,7 +218,7 @@ fn of_axioms(args: &GenerateArgs, (deadline, log): ShardContext<'_>) -> Result<(
 }
 
 /// Writes tests in the requested form.
-fn write(all: &[Generated], args: &GenerateArgs, deadline: &Deadline) -> Result<(), Failure> {
+fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), InputError> {
     if all.is_empty() {
         return Ok(());
     }
@@ -239,17 +232,6 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: &Deadline) -> Result<
     match args.emit {
         Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,
         Emit::Json => put("tests.jsonl", &all.iter().map(|g| json(g) + "\n").collect::<String>())?,
-        Emit::CVerbs => {
-            for (name, text) in [verbs::HEADER, verbs::MAKEFILE] {
-                put(name, text)?;
-            }
-            for g in all {
-                let test = parse::parse(&g.name, &g.litmus)?;
-                let expired = || deadline.expired();
-                let answer = run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() });
-                put(&format!("{}.c", g.name), &verbs::program(&test, &answer)?)?;
-            }
-        }
     }
     eprintln!("{} tests written to {}", all.len(), dir.display());
     Ok(())
@@ -257,7 +239,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: &Deadline) -> Result<
 
 /// Prints the rows of CORERMA Table 6, with the paper's numbers beside ours.
 fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
-    let (start, deadline) = (Instant::now(), shared.0);
+    let start = Instant::now();
     let (mut code, mut all) = (0, Vec::new());
     let mut table = terminal::table(false);
     table.set_header([
@@ -304,7 +286,7 @@ fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure>
         );
     }
     if args.out.is_some() {
-        write(&all, args, deadline)?;
+        write(&all, args)?;
     }
     Ok(code)
 }

@@ -1,8 +1,6 @@
 //! The command: arguments, exit codes and output.
 
 mod bounds;
-#[cfg(feature = "full")]
-mod c;
 mod cat;
 mod check;
 #[cfg(feature = "full")]
@@ -18,15 +16,16 @@ mod format;
 #[cfg(feature = "full")]
 mod generate;
 mod groups;
+mod installed;
 mod litmus;
 #[cfg(feature = "full")]
 mod lsp;
 #[cfg(feature = "full")]
 mod more;
-mod network;
+pub mod network;
 #[cfg(feature = "full")]
 mod networks;
-mod out;
+pub mod out;
 mod pdf;
 #[cfg(feature = "full")]
 mod prove;
@@ -37,8 +36,6 @@ mod report;
 #[cfg(feature = "full")]
 mod robust;
 #[cfg(feature = "full")]
-mod run;
-#[cfg(feature = "full")]
 mod serve;
 mod shards;
 mod show;
@@ -47,6 +44,7 @@ mod site;
 mod stages;
 mod walk;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -73,7 +71,7 @@ const AFTER_HELP: &str = if cfg!(feature = "full") {
     "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends."
 } else {
     "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.\n\
-     This command was built without its feature `full`: prove, repair, run, serve and others are in `cargo mowgli`."
+     This command was built without its feature `full`: prove, repair, serve and others are in `cargo mowgli`."
 };
 
 /// Check RDMA libraries and litmus tests over very weak memory.
@@ -113,6 +111,8 @@ enum Command {
     #[cfg(feature = "full")]
     #[command(flatten)]
     More(Box<more::More>),
+    #[command(external_subcommand)]
+    Installed(Vec<OsString>),
 }
 
 impl Cli {
@@ -186,7 +186,8 @@ macro_rules! main {
     };
 }
 
-fn run(own: Vec<Entry>) -> ExitCode {
+/// Lets the first Ctrl-C end a search, so that what is done is printed. A second one ends the command.
+pub fn stop_on_interrupt() {
     let stop = || {
         if interrupt::request() {
             eprintln!("Stopping: what is done is printed. Once more to stop at once.");
@@ -194,14 +195,18 @@ fn run(own: Vec<Entry>) -> ExitCode {
             std::process::exit(130);
         }
     };
+    if let Err(e) = ctrlc::set_handler(stop) {
+        eprintln!("warning: Ctrl-C stops at once: {e}");
+    }
+}
+
+fn run(own: Vec<Entry>) -> ExitCode {
     let grouped = groups::grouped(<Cli as CommandFactory>::command());
     let cli = Cli::from_arg_matches(&grouped.get_matches()).unwrap_or_else(|e| e.exit());
     cli.command.warn_of_former();
     let command = cli.command();
-    if command.keeps_what_is_done()
-        && let Err(e) = ctrlc::set_handler(stop)
-    {
-        eprintln!("warning: Ctrl-C stops at once: {e}");
+    if command.keeps_what_is_done() {
+        stop_on_interrupt();
     }
     // A reader that has seen enough, such as `head`, ends the command quietly; a server outlives its readers.
     if !command.outlives_its_readers() {
@@ -299,6 +304,7 @@ fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
         Command::Explain(args) => coded(args.is_json(), explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue, log),
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
+        Command::Installed(words) => reported(installed::run(&words, &<Cli as CommandFactory>::command())),
         Command::Merge(_) => reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged"))),
         #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, log, <Cli as CommandFactory>::command()),

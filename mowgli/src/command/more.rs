@@ -7,9 +7,7 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, reported, reported_in};
 use super::shards::Done;
-use super::{
-    c, compare, completions, convert, emit, generate, lsp, networks, prove, repair, report, robust, run, serve, site,
-};
+use super::{compare, completions, convert, emit, generate, lsp, networks, prove, repair, report, robust, serve, site};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -24,15 +22,6 @@ pub(super) enum More {
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
     Repair(repair::RepairArgs),
-    /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model; or
-    /// programs that `mowgli cc` has made.
-    Run(run::RunArgs),
-    /// Compile a program in C or C++ over libibverbs so that `explore` can run it.
-    Cc(c::CcArgs),
-    /// Run a program in C or C++ over libibverbs under every execution of the memory model.
-    Explore(c::ExploreArgs),
-    /// Run one execution of a program in C or C++ again.
-    Replay(c::ReplayArgs),
     /// Check libraries on the networks that people use, and print a table of the verdicts.
     Networks(networks::NetworksArgs),
     /// Find the smallest programs on which two memory models differ.
@@ -66,7 +55,7 @@ pub(super) enum More {
         #[arg(long, value_name = "DIR")]
         mowgli: Option<PathBuf>,
     },
-    /// Convert litmus tests to C programs over libibverbs, to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
+    /// Convert litmus tests to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
     Convert(convert::ConvertArgs),
     /// Print completions for a shell.
     #[command(
@@ -88,10 +77,7 @@ pub(super) enum More {
 impl More {
     /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
     pub(super) fn keeps_what_is_done(&self) -> bool {
-        matches!(
-            self,
-            Self::Robust(_) | Self::Repair(_) | Self::Run(_) | Self::Compare(_) | Self::Generate(_) | Self::Report(_)
-        )
+        matches!(self, Self::Robust(_) | Self::Repair(_) | Self::Compare(_) | Self::Generate(_) | Self::Report(_))
     }
 
     /// Returns the share of the work, and the file for its lines.
@@ -133,10 +119,6 @@ impl More {
             Self::Prove(args) => reported_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
-            Self::Run(args) => run::ran(&args, &catalogue),
-            Self::Cc(args) => reported(c::compiled(&args)),
-            Self::Explore(args) => c::explored(&args),
-            Self::Replay(args) => reported(c::replayed(&args)),
             Self::Networks(args) => reported_in(args.is_json(), networks::networks(&args, catalogue, log)),
             Self::Compare(args) => compare::compare(&args, log),
             Self::Generate(args) => reported_in(args.is_json(), generate::generate(&args, log)),

@@ -10,21 +10,22 @@ use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::litmus::parse;
 
+/// The network that a command is about.
 #[derive(Args, Clone, Copy, Default)]
-pub(super) struct On {
+pub struct On {
     /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS.
     #[arg(long, value_name = "NAME", value_parser = Network::named)]
-    pub(super) network: Option<Network>,
+    pub network: Option<Network>,
 }
 
 impl On {
     /// Reads the text of a test, on the network.
-    pub(super) fn text_of(&self, path: &Path) -> Result<String, InputError> {
+    pub fn text_of(&self, path: &Path) -> Result<String, InputError> {
         on(path, &text_of(path)?, self.network)
     }
 
     /// Returns the catalogue with its libraries on the network.
-    pub(super) fn of(&self, catalogue: Catalogue) -> Result<Catalogue, InputError> {
+    pub fn of(&self, catalogue: Catalogue) -> Result<Catalogue, InputError> {
         match self.network {
             Some(network) => catalogue.on(network),
             None => Ok(catalogue),

@@ -13,7 +13,7 @@ use crate::litmus::test::Test;
 use crate::terminal::colours_of;
 
 /// Returns the exit code, and prints a failure to standard error.
-pub(super) fn reported(result: Result<u8, impl Into<Failure>>) -> u8 {
+pub fn reported(result: Result<u8, impl Into<Failure>>) -> u8 {
     result.map_err(Into::into).unwrap_or_else(|failure| {
         eprintln!("{}", shown(&failure));
         failure_code(&failure)
@@ -21,7 +21,7 @@ pub(super) fn reported(result: Result<u8, impl Into<Failure>>) -> u8 {
 }
 
 /// Returns the text of a failure for standard error.
-pub(super) fn shown(failure: &Failure) -> String {
+pub fn shown(failure: &Failure) -> String {
     match failure {
         Failure::Input(error) => diagnostic::drawn(error, colours()),
         Failure::Undecided(undecided) => format!("undecided: {undecided}"),
@@ -43,7 +43,7 @@ pub(super) fn colours() -> Colours {
 }
 
 /// Returns the exit code, and prints a failure to standard error. With `--json` it is a line on standard output, too.
-pub(super) fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 {
+pub fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 {
     reported(result.map_err(|failure| {
         let failure = failure.into();
         if json {
@@ -54,27 +54,27 @@ pub(super) fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) ->
 }
 
 /// Returns C for standard output: the text of our header is in the place of the line that includes it, because nothing is written beside.
-pub(super) fn with_header(text: &str, (name, header): (&str, &str)) -> String {
+pub fn with_header(text: &str, (name, header): (&str, &str)) -> String {
     text.replacen(&format!("#include \"{name}\"\n"), header, 1)
 }
 
 /// Returns an answer as one JSON object.
-pub(super) fn json(answer: &impl Serialize) -> String {
+pub fn json(answer: &impl Serialize) -> String {
     serde_json::to_string(answer).expect("strings, numbers and truth values")
 }
 
 /// Reads a file.
-pub(super) fn text_of(path: &Path) -> Result<String, InputError> {
+pub fn text_of(path: &Path) -> Result<String, InputError> {
     std::fs::read_to_string(path).map_err(|e| InputError::file(path, e))
 }
 
 /// Writes a file.
-pub(super) fn save(path: &Path, text: &str) -> Result<(), InputError> {
+pub fn save(path: &Path, text: &str) -> Result<(), InputError> {
     std::fs::write(path, text).map_err(|e| InputError::file(path, e))
 }
 
 /// Parses a litmus test, and prints warnings about likely mistakes to standard error.
-pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, InputError> {
+pub fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, InputError> {
     let test = parse::parse_in(catalogue, &path.display().to_string(), text)?;
     eprint!("{}", warnings(&test));
     Ok(test)
@@ -92,7 +92,7 @@ pub(super) fn is_path(catalogue: &Catalogue, name: &str) -> bool {
 }
 
 /// Returns the files that a path stands for: itself, or the files of a directory with one of these extensions.
-pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, InputError> {
+pub fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, InputError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -112,7 +112,7 @@ pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, In
 }
 
 /// Returns the files that paths stand for. If a directory has none, it prints the error and sets `code`.
-pub(super) fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
+pub fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
     let of = |path: &PathBuf| {
         files(path, &["litmus"]).unwrap_or_else(|message| {
             *code = reported(Err(message));
@@ -123,13 +123,13 @@ pub(super) fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
 }
 
 /// Returns the worse of two exit codes: bad input outweighs a failed assertion, and that outweighs a limit.
-pub(super) fn worst(a: u8, b: u8) -> u8 {
+pub fn worst(a: u8, b: u8) -> u8 {
     let rank = |c: u8| [0, 2, 3, 1][usize::from(c)];
     if rank(a) >= rank(b) { a } else { b }
 }
 
 /// Prints the output of a command, and returns its exit code.
-pub(super) fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
+pub fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
     reported(result.map(|text| {
         print!("{text}");
         0

@@ -20,7 +20,7 @@ const MAGIC: &[u8] = b"\0asm";
 const LONG_PAGES: [(&str, &str, &str); 3] = [
     ("report", "The libraries", "mowgli site --report"),
     ("networks", "The networks", "mowgli site --networks"),
-    ("gallery", "The gallery", "cargo run --release -p mowgli-gallery -- site --report"),
+    ("gallery", "The gallery", "mowgli gallery site --report"),
 ];
 
 /// The links above a page in a folder of its own.

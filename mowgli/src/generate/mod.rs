@@ -2,7 +2,6 @@
 
 pub mod axioms;
 pub mod core_rma;
-pub mod verbs;
 
 use serde::Serialize;
 

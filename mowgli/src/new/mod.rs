@@ -114,13 +114,6 @@ impl ExampleParts {
     }
 }
 
-/// The commands that run the library, for the README.
-const RUN: &str = "    \
-    cargo run -- run @EXAMPLE@.litmus     # over a machine that is as weak as the model allows, with a seed for each run
-    cargo run -- run @EXAMPLE@.litmus --variant @LIBRARY@:@BROKEN@
-    cargo run -- run @EXAMPLE@.litmus --fabric tcp  # a process for each node, where libfabric is installed
-";
-
 impl Example {
     /// Returns the name of the crate's library.
     #[must_use]
@@ -206,10 +199,7 @@ pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<Pat
 fn files(name: &str, sources: &Sources, parts: &ExampleParts) -> Vec<(String, String)> {
     let dependencies: String = parts.dependencies.iter().map(|&crate_| sources.dependency(crate_)).collect();
     let fill = |text: &str| {
-        // Only libraries over RDMA can run.
-        let run = if parts.litmus.starts_with("RDMA") { RUN } else { "" };
-        text.replace("@RUN@", run)
-            .replace("@NAME@", name)
+        text.replace("@NAME@", name)
             .replace("my_library", &name.replace('-', "_"))
             .replace("@DEPENDENCIES@", &dependencies)
             .replace("@PROOFS@\n", &sources.dependency(PROOFS))

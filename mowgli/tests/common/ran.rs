@@ -38,3 +38,15 @@ pub fn is_bad(args: &[&str], said: &[&str]) {
     }
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
 }
+
+/// Returns the commands that the first screen lists, but for `help`. The first twelve have a description.
+#[allow(dead_code, reason = "not every program of tests asks")]
+pub fn command_names(help: &str) -> Vec<&str> {
+    let (_, commands) = help.split_once("About a library:").expect("groups");
+    let commands = commands.split("Installed programs").next().and_then(|text| text.split("Options:").next());
+    let (first, more) = commands.and_then(|text| text.split_once("More commands:")).expect("more commands");
+    let first = first.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let more = more.split([',', '\n']).map(str::trim).filter(|name| !name.is_empty() && *name != "help");
+    assert_eq!(first.clone().count(), 12, "{help}");
+    first.chain(more).collect()
+}

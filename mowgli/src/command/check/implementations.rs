@@ -77,8 +77,18 @@ struct ShownResults {
 }
 
 /// The columns of a wide table.
-const HEADER: [&str; 10] =
-    ["library", "over", "bound", "clients", "endless", "executions", "verdict", "progress", "seconds", "concretisation"];
+const HEADER: [&str; 10] = [
+    "library",
+    "over",
+    "bound",
+    "clients",
+    "endless",
+    "executions",
+    "verdict",
+    "progress",
+    "seconds",
+    "concretisation",
+];
 
 /// The columns of a narrow table, by position: all but the libraries below and the concretisation.
 const NARROW: [usize; 8] = [0, 2, 3, 4, 5, 6, 7, 8];

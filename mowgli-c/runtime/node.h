@@ -1,1 +1,0 @@
-../../mowgli/examples/verbs/node.h

@@ -1,0 +1,1 @@
+../../../../mowgli/data/mowgli_port.rs
