@@ -14,8 +14,13 @@
 //! # Ok::<(), mowgli_check::error::InputError>(())
 //! ```
 
+// The random tests name the crate, as other programs of tests do.
+#[cfg(test)]
+extern crate self as mowgli_check;
+
 pub mod catalogue;
 pub mod check;
+pub mod diagnostic;
 pub mod entry;
 pub mod error;
 mod exchange;
@@ -24,5 +29,6 @@ pub mod guard;
 pub mod hints;
 pub mod interrupt;
 pub mod litmus;
+pub mod repair;
 pub mod show;
 pub mod stuck;

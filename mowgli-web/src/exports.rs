@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use mowgli::catalogue::Catalogue;
-use mowgli::question::answered;
+use crate::question::answered;
+use mowgli_check::catalogue::Catalogue;
 
 thread_local! {
     /// The question, and then its answer.

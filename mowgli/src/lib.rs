@@ -13,56 +13,27 @@
 //! # Ok::<(), mowgli::error::InputError>(())
 //! ```
 
-pub use mowgli_check::{catalogue, check, entry, error, explain, interrupt, show};
+pub use mowgli_check::{catalogue, check, diagnostic, entry, error, explain, interrupt, litmus, show};
+pub use mowgli_web::{book, drawing, lsp, question, report};
 
-#[cfg(feature = "full")]
-pub mod book;
-#[cfg(not(target_family = "wasm"))]
 pub mod cat;
-#[cfg(not(target_family = "wasm"))]
 pub mod command;
-#[cfg(feature = "full")]
 pub mod compare;
-pub mod diagnostic;
-#[cfg(not(target_family = "wasm"))]
 pub mod distinguish;
-pub mod drawing;
-#[cfg(feature = "full")]
 pub mod emit;
-#[cfg(feature = "full")]
 pub mod generate;
-pub mod litmus;
-#[cfg(feature = "full")]
-pub mod lsp;
-mod markup;
-#[cfg(not(target_family = "wasm"))]
 pub mod mutation;
-#[cfg(not(target_family = "wasm"))]
 pub mod necessity;
-#[cfg(feature = "full")]
 pub mod networks;
-#[cfg(feature = "full")]
 pub mod new;
-#[cfg(not(target_family = "wasm"))]
 pub mod properties;
-#[cfg(feature = "full")]
 pub mod prove;
-#[cfg(feature = "page")]
-pub mod question;
-#[cfg(feature = "page")]
 pub mod repair;
-#[cfg(feature = "page")]
-pub mod report;
-#[cfg(feature = "full")]
 pub mod robust;
-#[cfg(not(target_family = "wasm"))]
 pub mod shards;
-#[cfg(not(target_family = "wasm"))]
 mod terminal;
-#[cfg(feature = "full")]
 pub mod theorems;
 
-#[cfg(not(target_family = "wasm"))]
 pub use command::main_with;
 
 /// The Rust blocks of the README are doc tests.

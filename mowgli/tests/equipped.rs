@@ -778,7 +778,18 @@ fn held() -> u16 {
 /// The WebAssembly of the page, built from this checkout.
 static SOLVER: LazyLock<String> = LazyLock::new(|| {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web");
-    let args = ["build", "--profile", "web", "--target", "wasm32-unknown-unknown", "-p", "mowgli-web", "--target-dir"];
+    let args = [
+        "rustc",
+        "--profile",
+        "web",
+        "--target",
+        "wasm32-unknown-unknown",
+        "-p",
+        "mowgli-web",
+        "--crate-type",
+        "cdylib",
+        "--target-dir",
+    ];
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let built = Command::new(cargo).args(args).arg(&target).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

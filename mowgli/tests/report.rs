@@ -202,5 +202,5 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     );
     is_bad(&[&args[..], &[&solver, "--only", "sv"]].concat(), &["--report"]);
     let text = file(folder.path(), "b.wasm", "(module)");
-    is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo build --profile web"]);
+    is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo rustc --profile web"]);
 }

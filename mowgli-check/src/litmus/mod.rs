@@ -8,14 +8,17 @@ pub mod core_rma;
 pub(crate) mod known;
 pub mod machine;
 pub mod notation;
+pub mod order;
 pub mod outside;
 mod own;
 pub mod parse;
 pub mod print;
 pub(crate) mod program;
+pub mod report;
 pub mod run;
 mod statements;
 pub mod stuck;
 pub mod test;
+pub mod x86;
 
 pub use statements::reference;

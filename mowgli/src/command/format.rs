@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::diagnostic::{self, Colours};
 use crate::error::InputError;
 use crate::interrupt::Failure;
-use crate::markup::escaped;
+use mowgli_web::markup::escaped;
 
 /// A format that another tool reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

@@ -3,43 +3,29 @@
 mod bounds;
 mod cat;
 mod check;
-#[cfg(feature = "full")]
 mod compare;
-#[cfg(feature = "full")]
 mod completions;
-#[cfg(feature = "full")]
 mod convert;
-#[cfg(feature = "full")]
 mod emit;
 mod explain;
 mod format;
-#[cfg(feature = "full")]
 mod generate;
 mod groups;
 mod installed;
 mod litmus;
-#[cfg(feature = "full")]
 mod lsp;
-#[cfg(feature = "full")]
 mod more;
 pub mod network;
-#[cfg(feature = "full")]
 mod networks;
 pub mod out;
 mod pdf;
-#[cfg(feature = "full")]
 mod prove;
-#[cfg(feature = "full")]
 mod repair;
-#[cfg(feature = "full")]
 mod report;
-#[cfg(feature = "full")]
 mod robust;
-#[cfg(feature = "full")]
 mod serve;
 mod shards;
 mod show;
-#[cfg(feature = "full")]
 mod site;
 mod stages;
 mod walk;
@@ -66,13 +52,9 @@ fn without_shards() -> InputError {
     InputError::new(Code::Argument, "only `check`, `litmus`, `generate`, `compare` and `networks` have shards")
 }
 
-/// Exit codes, and the commands that a small build lacks.
-const AFTER_HELP: &str = if cfg!(feature = "full") {
-    "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends."
-} else {
-    "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.\n\
-     This command was built without its feature `full`: prove, repair, serve and others are in `cargo mowgli`."
-};
+/// The exit codes of all commands.
+const AFTER_HELP: &str =
+    "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.";
 
 /// Check RDMA libraries and litmus tests over very weak memory.
 #[derive(Parser)]
@@ -108,7 +90,6 @@ enum Command {
     Show(show::ShowArgs),
     /// Put the results of shards together, as one process would have printed them.
     Merge(shards::MergeArgs),
-    #[cfg(feature = "full")]
     #[command(flatten)]
     More(Box<more::More>),
     #[command(external_subcommand)]
@@ -141,7 +122,6 @@ impl Command {
     fn keeps_what_is_done(&self) -> bool {
         match self {
             Self::Litmus(_) | Self::Check(_) | Self::Merge(_) => true,
-            #[cfg(feature = "full")]
             Self::More(more) => more.keeps_what_is_done(),
             _ => false,
         }
@@ -150,7 +130,6 @@ impl Command {
     /// True if the command goes on when nobody reads its output any more.
     fn outlives_its_readers(&self) -> bool {
         match self {
-            #[cfg(feature = "full")]
             Self::More(more) => matches!(**more, more::More::Serve(_)),
             _ => false,
         }
@@ -245,7 +224,6 @@ fn share(command: &Command) -> Option<(Shard, PathBuf)> {
     match command {
         Command::Check(args) => args.shard(),
         Command::Litmus(args) => args.shard(),
-        #[cfg(feature = "full")]
         Command::More(more) => more.share(),
         _ => None,
     }
@@ -256,7 +234,6 @@ fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, InputError> {
     match command {
         Command::Check(args) => check::hash(args, catalogue),
         Command::Litmus(args) => litmus::hash(args, catalogue),
-        #[cfg(feature = "full")]
         Command::More(more) => more.hash(catalogue)?.ok_or_else(without_shards),
         _ => Err(without_shards()),
     }
@@ -267,7 +244,6 @@ fn part(command: &Command, catalogue: Catalogue, log: &ShardLog) -> Done {
     match command {
         Command::Check(args) => check::shard(args, catalogue, log),
         Command::Litmus(args) => litmus::shard(args, &catalogue, log),
-        #[cfg(feature = "full")]
         Command::More(more) => more.part(catalogue, log),
         _ => Done::Wrong,
     }
@@ -306,7 +282,6 @@ fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
         Command::Installed(words) => reported(installed::run(&words, &<Cli as CommandFactory>::command())),
         Command::Merge(_) => reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged"))),
-        #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, log, <Cli as CommandFactory>::command()),
     }
 }

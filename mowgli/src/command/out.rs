@@ -86,7 +86,6 @@ pub(super) fn warnings(test: &Test) -> String {
 }
 
 /// True if a name is a path and not a library: where `bal` is both, `./bal` is the path.
-#[cfg(feature = "full")]
 pub(super) fn is_path(catalogue: &Catalogue, name: &str) -> bool {
     !catalogue.names().contains(&name) && Path::new(name).exists()
 }

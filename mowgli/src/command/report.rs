@@ -183,7 +183,9 @@ fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &Repo
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|_| args.repair) {
             let options = CheckOptions { deadline: Deadline::after(args.timeout).within(600 * SECOND), ..options };
-            row.repair = Some(RepairRow::of_bodies(&repaired(entry, variant, &options)?));
+            let found = repaired(entry, variant, &options)?;
+            let ways = found.repairs.iter().map(|way| (way.cost, &way.insert[..], &way.because[..]));
+            row.repair = Some(RepairRow::of_bodies(&found.text(), found.undecided.as_deref(), ways));
         }
     }
     Ok(())

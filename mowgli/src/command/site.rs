@@ -31,7 +31,7 @@ const BACK: &str =
 #[derive(Args)]
 #[command(
     group(ArgGroup::new("checks").args(["report", "networks"]).multiple(true)),
-    after_help = "Example:\n  cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web\n  mowgli site --solver target/wasm32-unknown-unknown/web/mowgli_web.wasm --out site"
+    after_help = "Example:\n  cargo rustc --profile web --target wasm32-unknown-unknown -p mowgli-web --crate-type cdylib\n  mowgli site --solver target/wasm32-unknown-unknown/web/mowgli_web.wasm --out site"
 )]
 pub(super) struct SiteArgs {
     /// The folder for the site: the playground is its index.html, the contents of the book are its book.html.
@@ -136,7 +136,9 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
     let solver = std::fs::read(&args.solver).map_err(|e| InputError::file(&args.solver, e))?;
     if !solver.starts_with(MAGIC) {
         let error = InputError::new(Code::File, format!("{} is not WebAssembly", args.solver.display()));
-        return Err(error.help("build it: cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web"));
+        return Err(error.help(
+            "build it: cargo rustc --profile web --target wasm32-unknown-unknown -p mowgli-web --crate-type cdylib",
+        ));
     }
     let playground = Some(Playground::new(&catalogue, args.timeout, args.address.clone()));
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };

@@ -26,7 +26,7 @@ use mowgli_libraries::remedies::of as remedies_of;
 use serde::Serialize;
 
 use super::Costs;
-use super::edits::MOVE;
+use super::MOVE;
 use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};

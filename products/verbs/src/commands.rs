@@ -137,7 +137,7 @@ pub(crate) struct ReplayArgs {
 #[command(
     after_help = "Examples:\n  mowgli verbs run ./pingpong\n  mowgli verbs run ./pingpong --times 10000 --seed 17\n  mowgli verbs run --node './server 1' --node './client 2'\n\nExit codes: 1 a failure, a race or a stuck run was seen, 2 bad input, 3 a limit, or something unseen."
 )]
-pub(crate) struct RunArgs {
+pub(crate) struct ProgramRunArgs {
     /// A program that `mowgli verbs cc` has made.
     #[arg(required_unless_present = "node")]
     program: Option<PathBuf>,
@@ -169,7 +169,7 @@ pub(crate) struct RunArgs {
 #[command(
     after_help = "Examples:\n  mowgli verbs convert put.litmus > put.c\n  mowgli generate --model rdma-tso --out tests && mowgli verbs convert tests --out programs"
 )]
-pub(crate) struct ConvertArgs {
+pub(crate) struct CardArgs {
     /// Litmus tests: files ending in .litmus, or directories with such files.
     #[arg(required = true)]
     tests: Vec<PathBuf>,
@@ -263,11 +263,11 @@ pub(crate) fn replayed(args: &ReplayArgs) -> Result<u8, InputError> {
 }
 
 /// Runs a program with random schedules, and prints what was seen.
-pub(crate) fn ran(args: &RunArgs) -> u8 {
+pub(crate) fn ran(args: &ProgramRunArgs) -> u8 {
     reported_in(args.json, run(args))
 }
 
-fn run(args: &RunArgs) -> Result<u8, InputError> {
+fn run(args: &ProgramRunArgs) -> Result<u8, InputError> {
     let (programs, per_node) = (args.nodes.commands(args.program.as_deref(), &args.args)?, args.nodes.any());
     let time = Duration::from_secs(args.timeout);
     let (switches, races) = (switches(args.on.network), args.races);
@@ -280,7 +280,7 @@ fn run(args: &RunArgs) -> Result<u8, InputError> {
 }
 
 /// Converts litmus tests to programs.
-pub(crate) fn converted(args: &ConvertArgs) -> u8 {
+pub(crate) fn converted(args: &CardArgs) -> u8 {
     let Some(folder) = &args.out else {
         return printed(one_program(args).map(|text| with_header(&text, cards::HEADER)));
     };
@@ -288,7 +288,7 @@ pub(crate) fn converted(args: &ConvertArgs) -> u8 {
 }
 
 /// Returns the program of the only test.
-fn one_program(args: &ConvertArgs) -> Result<String, Failure> {
+fn one_program(args: &CardArgs) -> Result<String, Failure> {
     match &args.tests[..] {
         [file] if !file.is_dir() => program(file, &Deadline::after(args.timeout)),
         _ => {
@@ -299,7 +299,7 @@ fn one_program(args: &ConvertArgs) -> Result<String, Failure> {
 }
 
 /// Writes a program for each test, with the header and the Makefile.
-fn all_programs(args: &ConvertArgs, folder: &Path) -> Result<u8, Failure> {
+fn all_programs(args: &CardArgs, folder: &Path) -> Result<u8, Failure> {
     let deadline = Deadline::after(args.timeout);
     std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     for (name, text) in [cards::HEADER, cards::MAKEFILE] {

@@ -23,11 +23,11 @@ enum VerbsCommand {
     /// Run a program under every execution of the memory model.
     Explore(commands::ExploreArgs),
     /// Run a program many times under random executions of the memory model.
-    Run(commands::RunArgs),
+    Run(commands::ProgramRunArgs),
     /// Run one execution of a program again.
     Replay(commands::ReplayArgs),
     /// Convert litmus tests to C programs over libibverbs that count the outcomes of a card.
-    Convert(commands::ConvertArgs),
+    Convert(commands::CardArgs),
 }
 
 fn main() -> ExitCode {

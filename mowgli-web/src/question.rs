@@ -8,17 +8,17 @@ use mowgli_core::value::Val;
 use mowgli_rdma::Network;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::Catalogue;
-use crate::diagnostic::{Colours, drawn};
-use crate::error::InputError;
-use crate::interrupt::{Deadline, SECOND};
-use crate::litmus::machine;
-use crate::litmus::notation::completions;
-use crate::litmus::parse::{on_network, over, parse_in};
-use crate::litmus::run::decides;
-use crate::litmus::test::Test;
-use crate::litmus::x86;
 use crate::report::{Drawn, FoundOutcomes, Page, TestRow};
+use mowgli_check::catalogue::Catalogue;
+use mowgli_check::diagnostic::{Colours, drawn};
+use mowgli_check::error::InputError;
+use mowgli_check::interrupt::{Deadline, SECOND};
+use mowgli_check::litmus::machine;
+use mowgli_check::litmus::notation::completions;
+use mowgli_check::litmus::parse::{on_network, over, parse_in};
+use mowgli_check::litmus::run::decides;
+use mowgli_check::litmus::test::Test;
+use mowgli_check::litmus::x86;
 
 /// Milliseconds between two reports of outcomes, because a page draws each of them.
 const BATCH: f64 = 250.0;
@@ -71,9 +71,9 @@ pub struct PlayQuestion {
 /// pages with the outcomes that it has found.
 ///
 /// ```
-/// # use mowgli::catalogue::Catalogue;
+/// # use mowgli_check::catalogue::Catalogue;
 /// let question = r#"{ "test": "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)" }"#;
-/// let answer = |question| mowgli::question::answered(question, Catalogue::builtin(), None, 1.0, &|| 0.0, &|_| {});
+/// let answer = |question| crate::question::answered(question, Catalogue::builtin(), None, 1.0, &|| 0.0, &|_| {});
 /// assert!(answer(question).contains(r#""holds":true"#));
 /// assert!(answer("{}").contains(r#""errors":["error"#));
 /// ```

@@ -16,13 +16,13 @@ use crate::litmus::print::statement;
 use crate::litmus::test::{Arg, Statement, Test, TestThread};
 
 /// The cost of a move of a statement that only orders, under the name by which `--cost` changes it.
-pub(super) const MOVE: (&str, u64) = ("move", 1);
+pub const MOVE: (&str, u64) = ("move", 1);
 
 /// The cost of a swap of two accesses: dear, because a test says less than its author means by their order.
 pub(super) const SWAP: (&str, u64) = ("swap", 15);
 
 /// The costs of a model, by kind.
-pub(super) type Prices = BTreeMap<&'static str, u64>;
+pub type Prices = BTreeMap<&'static str, u64>;
 
 /// Something that an edit puts into a gap.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Litmus tests as HTML, with a class for each kind of word: comments, numbers, keywords, threads and calls.
 
-use crate::litmus::notation::WORDS;
 use crate::markup::escaped;
+use mowgli_check::litmus::notation::WORDS;
 
 /// Returns the text of a test as HTML.
 ///

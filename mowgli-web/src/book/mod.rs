@@ -183,7 +183,7 @@ fn name(events: &mut [Event<'_>], known: &mut Vec<String>) {
 mod tests {
     use super::highlight::tests::plain;
     use super::*;
-    use crate::litmus::parse::parse;
+    use mowgli_check::litmus::parse::parse;
 
     /// Returns what stands between two texts, each time.
     fn between<'t>(text: &'t str, begin: &'t str, end: &'t str) -> impl Iterator<Item = &'t str> {

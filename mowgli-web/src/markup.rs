@@ -1,7 +1,8 @@
 //! Texts in HTML, SVG and XML.
 
 /// Returns a text as an element or an attribute has it. Control characters, which XML 1.0 cannot have, are replaced.
-pub(crate) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {

@@ -82,9 +82,9 @@ mod tests {
 
     use super::layout::{EdgeMeaning, Placed, Rect, place};
     use super::*;
-    use crate::catalogue::Catalogue;
-    use crate::explain::{explain, of_test};
-    use crate::litmus::parse::parse;
+    use mowgli_check::catalogue::Catalogue;
+    use mowgli_check::explain::{explain, of_test};
+    use mowgli_check::litmus::parse::parse;
 
     /// Returns the graphs of the assertions of a test of the papers.
     fn graphs(name: &str, implemented: &[&str]) -> Vec<Drawing> {

@@ -14,9 +14,9 @@ use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response
 use serde_json::{Value, json};
 
 use self::document::LitmusDocument;
-use crate::catalogue::Catalogue;
-use crate::error::{Code, InputError};
-use crate::interrupt::Deadline;
+use mowgli_check::catalogue::Catalogue;
+use mowgli_check::error::{Code, InputError};
+use mowgli_check::interrupt::Deadline;
 
 /// The commands of lenses.
 const COMMANDS: [&str; 2] = ["mowgli.run", "mowgli.why"];
@@ -140,7 +140,7 @@ impl Server<'_> {
             }
             _ => Err(InputError::new(Code::Argument, format!("the commands are {}", COMMANDS.join(" and "))).into()),
         };
-        let failed = |e: crate::interrupt::Failure| {
+        let failed = |e: mowgli_check::interrupt::Failure| {
             Response::new_err(request.id.clone(), ErrorCode::RequestFailed as i32, e.to_string())
         };
         solved.map_or_else(failed, |text| Response::new_ok(request.id.clone(), text))

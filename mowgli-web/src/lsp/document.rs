@@ -6,15 +6,15 @@ use mowgli_check::guard::guarded;
 use mowgli_core::problem::Limits;
 use serde_json::{Value, json};
 
-use crate::catalogue::Catalogue;
-use crate::error::{Code, InputError, Place};
-use crate::explain;
-use crate::interrupt::Failure;
-use crate::litmus::machine::answered;
-use crate::litmus::notation::{Notation, NotationKind, completions, described, statement_at};
-use crate::litmus::parse::parse_in;
-use crate::litmus::test::{Model, Test};
-use crate::litmus::{core_rma, report};
+use mowgli_check::catalogue::Catalogue;
+use mowgli_check::error::{Code, InputError, Place};
+use mowgli_check::explain;
+use mowgli_check::interrupt::Failure;
+use mowgli_check::litmus::machine::answered;
+use mowgli_check::litmus::notation::{Notation, NotationKind, completions, described, statement_at};
+use mowgli_check::litmus::parse::parse_in;
+use mowgli_check::litmus::test::{Model, Test};
+use mowgli_check::litmus::{core_rma, report};
 
 /// A document with a litmus test.
 pub(super) struct LitmusDocument<'a> {

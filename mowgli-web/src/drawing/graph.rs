@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::explain::{Explained, ProgramWords};
-use crate::litmus::test::Test;
-use crate::litmus::{core_rma, print};
-use crate::show::{Names, Scene, last_write, line, named, reduced};
 use itertools::Itertools as _;
+use mowgli_check::explain::{Explained, ProgramWords};
+use mowgli_check::litmus::test::Test;
+use mowgli_check::litmus::{core_rma, print};
+use mowgli_check::show::{Names, Scene, last_write, line, named, reduced};
 use mowgli_core::event::Cell;
 use mowgli_core::execution::Pairs;
 use mowgli_core::ids::{Loc, Tid};
@@ -342,7 +342,7 @@ impl Drawing {
             Some(scene) => Self::new(title, &scene),
             None => {
                 let world = &explained.test.world;
-                let thread = |(t, thread): (Tid, &crate::litmus::test::TestThread)| DrawnThread {
+                let thread = |(t, thread): (Tid, &mowgli_check::litmus::test::TestThread)| DrawnThread {
                     name: thread.name.to_string(),
                     node: world.node_of(t).0,
                 };

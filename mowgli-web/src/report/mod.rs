@@ -26,20 +26,22 @@ use mowgli_rdma::presets::PRESETS;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::catalogue::Catalogue;
-use crate::check::Checked;
 use crate::drawing::Drawing;
-use crate::error::InputError;
-use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
-use crate::interrupt::{Failure, cause};
-use crate::litmus::machine::{PlayedRun, runs_after};
-use crate::litmus::notation::{Notation, WORDS};
-use crate::litmus::run::{ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem};
-use crate::litmus::test::{Assertion, Model, Test, Warning};
-use crate::litmus::{core_rma, print};
 use crate::markup::escaped;
-use crate::repair;
-use crate::show::{Names, Scene};
+use mowgli_check::catalogue::Catalogue;
+use mowgli_check::check::Checked;
+use mowgli_check::error::InputError;
+use mowgli_check::explain::{Decided, Explained, explain, of_snapshot, of_test};
+use mowgli_check::interrupt::{Failure, cause};
+use mowgli_check::litmus::machine::{PlayedRun, runs_after};
+use mowgli_check::litmus::notation::{Notation, WORDS};
+use mowgli_check::litmus::run::{
+    ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem,
+};
+use mowgli_check::litmus::test::{Assertion, Model, Test, Warning};
+use mowgli_check::litmus::{core_rma, print};
+use mowgli_check::repair;
+use mowgli_check::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -455,7 +457,7 @@ impl ShownFinding {
         };
         let found = checked.counterexample();
         let shown = |c: &Counterexample| {
-            scene(&c.execution).with_refutations(&checked.libraries, &crate::check::words(c), &c.refutations)
+            scene(&c.execution).with_refutations(&checked.libraries, &mowgli_check::check::words(c), &c.refutations)
         };
         let wrong = found.map(shown);
         let stuck = || Some(scene(&checked.stuck()?.2?.execution));
@@ -489,17 +491,21 @@ impl RepairRow {
         Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
     }
 
-    /// Makes the row for the repairs of the bodies of an implementation.
-    #[cfg(feature = "full")]
+    /// Makes the row for several repairs of bodies: the text about them, the reason why there may be others, and for each its cost,
+    /// insertions and reasons.
     #[must_use]
-    pub fn of_bodies(found: &repair::bodies::BodyRepairs) -> Self {
-        let way = |reported: &repair::bodies::BodyRepair| WayRow {
-            cost: reported.cost,
-            changes: reported.insert.clone(),
-            because: reported.because.clone(),
+    pub fn of_bodies<'a>(
+        text: &str,
+        undecided: Option<&str>,
+        repairs: impl Iterator<Item = (u64, &'a [String], &'a [String])>,
+    ) -> Self {
+        let way = |(cost, changes, because): (u64, &[String], &[String])| WayRow {
+            cost,
+            changes: changes.to_vec(),
+            because: because.to_vec(),
             fixed: None,
         };
-        Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
+        Self::new(text, undecided, repairs.map(way).collect())
     }
 
     /// Makes the row for one repair of bodies: a line about it, its cost and insertions, and the bodies that they
