@@ -439,3 +439,60 @@ fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
     );
     assert_eq!(answer.liveness, [Some(true)]);
 }
+
+/// A receive returns the next message that its thread has not taken, and each message once. So a thread waits for ever for a message
+/// that nobody sends, and never for one that is there.
+#[test]
+fn messages_of_rings_are_taken_once() {
+    for ring in ["ring", "weak ring"] {
+        let kinds = |rest: &str, columns: &str| {
+            let text = format!("RDMA_WAIT t {{ {ring} q = P1 -> {{P2}} size 8; k@1 = 0; {rest} }}\n{columns}\n");
+            let (test, answer) = solved(&text);
+            (answer.outcomes.len(), reported(&test, &answer))
+        };
+        let wait = " b := await receive(q) != bot";
+        // A plain receive may take the only message. Then the second one waits.
+        let first = format!(" P1@1 | P2@2 ;\n a := submit(q, 5) | d := receive(q) ;\n assume a = true | {wait} ;\n");
+        let stuck = vec!["Stuck a=true; d=5; b=bot;".to_owned(), "  P2 at line 4, b := await receive(q) != bot".into()];
+        assert_eq!(kinds("", &first), (1, stuck));
+        // Of two that wait, the second one does so for ever.
+        let second = format!(
+            " P1@1 | P2@2 ;\n a := submit(q, 5) | {wait} ;\n assume a = true | c := await receive(q) != bot ;\n"
+        );
+        assert_eq!(kinds("", &second).0, 0);
+        assert_eq!(kinds("", &second).1, ["Stuck a=true; b=5; c=bot;", "  P2 at line 4, c := await receive(q) != bot"]);
+        // Two messages are enough for two, whichever is the last one.
+        let both = format!(
+            " P1@1 | P2@2 ;\n a := submit(q, 5) | {wait} ;\n assume a = true | c := await receive(q) != bot ;\n \
+             d := submit(q, 6) | ;\n assume d = true | ;\n"
+        );
+        assert_eq!(kinds("", &both), (1, Vec::new()));
+        // A server receives, by `await` or without.
+        for serve in [format!("{wait} ;\n assume a = true | k := 1"), 
+                      " b := receive(q) ;\n assume a = true | if b != bot { k := 1 }".into()] {
+            let rows = format!(" P1@1 | P2@1 ;\n | while true {{ ;\n a := submit(q, 5) | {serve} ;\n await k = 1 | }} ;\n");
+            assert_eq!(kinds("server(P2);", &rows).1, Vec::<String>::new(), "{rows}");
+            let again = rows.replace("await k = 1 | }", "await k = 1 | } ;\n await k = 2 | ");
+            assert_eq!(kinds("server(P2);", &again).0, 0, "{again}");
+            assert!(!kinds("server(P2);", &again).1.is_empty(), "{again}");
+        }
+    }
+}
+
+/// What a thread still owes returns in every way: a lock that was taken is released.
+#[test]
+fn locks_that_a_thread_may_try_to_take() {
+    let kinds = |columns: &str| {
+        let (test, answer) = solved(&format!("RDMA_WAIT t {{ try lock l@1; }}\n{columns}\n"));
+        (answer.outcomes.is_empty(), reported(&test, &answer))
+    };
+    let none = || (false, Vec::new());
+    assert_eq!(kinds(" P1@1 | P2@1 ;\n l.acq | b := l.tryacq ;\n c := l.rel | e := l.rel ;\n"), none());
+    assert_eq!(kinds(" P1@1 | P2@1 ;\n l.acq | l.acq ;\n c := l.rel | e := l.rel ;\n"), none());
+    assert_eq!(kinds(" P1@1 ;\n b := l.tryacq ;\n e := l.rel ;\n l.acq ;\n c := l.rel ;\n"), none());
+    // Who keeps the lock lets nobody in, whether it waited for the lock or not.
+    let kept = kinds(" P1@1 | P2@1 ;\n l.acq | b := l.tryacq ;\n c := l.rel | ;\n");
+    assert_eq!(kept, (false, vec!["Stuck c=0; b=true;".to_owned(), "  P1 at line 3, l.acq".into()]));
+    let kept = kinds(" P1@1 | P2@1 ;\n l.acq | l.acq ;\n c := l.rel | ;\n");
+    assert_eq!(kept, (false, vec!["Stuck c=0;".to_owned(), "  P1 at line 3, l.acq".into()]));
+}

@@ -6,7 +6,12 @@
 //!    earlier write of the round itself.
 //!  - The cells that the round writes are written last by a round that is repeated, because a further round writes them
 //!    again.
-//!  - With these values, no other results of its calls lead out of the loop.
+//!  - The execution has a continuation with one more round of each such loop, and none in which other results of the calls lead
+//!    out of a loop.
+//!
+//! A *continuation* is a consistent execution that has the first one as its beginning: it makes the same choices, and no later
+//! event comes before an earlier one in hb. So a later read of memory finds the last value, and a receive finds the next message
+//! that its thread has not taken.
 //!
 //! The last condition is the usual fairness assumption of spin loops. A thread reads a newer value eventually, and a
 //! call that may fail or succeed on the same memory does not fail for ever.
@@ -221,8 +226,15 @@ impl Problem<'_> {
         self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
     }
 
-    /// True if some thread leaves its loop with other results, given the final values of memory.
-    fn comes_out(&self, execution: &Execution, idle: &[Idle]) -> bool {
+    /// True if some continuation leads out of a loop, perhaps after a few other iterations of loops (`left`), or lets the calls
+    /// return in which threads wait.
+    fn comes_out(
+        &self,
+        execution: &Execution,
+        continued: &Continued,
+        idle: &[Idle],
+        left: usize,
+    ) -> Result<bool, Stop> {
         let points = Arena::new();
         let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
         // A thread that repeats a loop without a choice does so for ever, so as many iterations as its run has calls
@@ -230,14 +242,59 @@ impl Problem<'_> {
         let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
         let seen = RefCell::default();
         let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, waits: false };
-        let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
-        let mut programs = self.world.tids().zip(self.programs).zip(idle);
-        programs.any(|((t, program), (run, wait))| match wait {
-            Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) => {
-                threads.comes_out(t, program, (run, *start, *depth), &last)
+        let last = |cell: Cell| {
+            let last = execution.last_writes(libraries, cell).into_iter().filter_map(|w| execution.subs[w].wrote);
+            let last: Vec<Val> = last.unique().collect();
+            if last.is_empty() { vec![self.initial(cell)] } else { last }
+        };
+        for ((thread, program), (run, wait)) in world.tids().zip(self.programs).zip(idle) {
+            let Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) = wait else { continue };
+            for (events, leaves) in threads.ways_on(thread, program, (run, *start, *depth), &last) {
+                let looks = |(event, _): &(Event, Shape)| libraries.of(&event.call).only_looks(event);
+                let is_repeated = || events.iter().map(|(event, _)| event).eq(&run.trace.events[*start..]);
+                if !leaves && (left == 0 || events.iter().all(looks) || is_repeated()) {
+                    continue;
+                }
+                let more = events.into_iter();
+                let next = more.fold(continued.clone(), |c, (event, shape)| c.with(event, shape, StuckPart::Returns));
+                let Some(execution) = self.continuation(execution, &next)? else { continue };
+                if leaves || self.can_return(idle, &next, Some(&execution))? {
+                    return Ok(true);
+                }
+                if self.comes_out(&execution, &next, idle, left - 1)? {
+                    return Ok(true);
+                }
             }
-            _ => false,
-        })
+        }
+        Ok(false)
+    }
+
+    /// True if some continuation has one more round of each loop that threads repeat. For example, there is none if the round polls
+    /// or receives, and there is no other operation or message.
+    fn goes_round(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
+        let mut all = vec![continued.clone()];
+        for (thread, (run, wait)) in self.world.tids().zip(idle) {
+            let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { continue };
+            for (event, shape) in run.trace.events.iter().zip(&run.shapes).skip(*start) {
+                let again = |c: &Continued| {
+                    let ways = self.ways(thread, &event.call, c);
+                    let same = ways.iter().filter(|(e, s)| e.ret == event.ret && s == shape);
+                    // The identifiers of operations are new ones.
+                    let is_alike = |e: &Event| std::mem::discriminant(&e.ret) == std::mem::discriminant(&event.ret);
+                    let alike = ways.iter().filter(|(e, s)| is_alike(e) && s.len() == shape.len());
+                    let ways = if ways.iter().any(|(e, _)| e.ret == event.ret) { same.collect_vec() } else { alike.collect() };
+                    let with = |(e, s): &(Event, Shape)| c.clone().with(e.clone(), s.clone(), StuckPart::Returns);
+                    ways.into_iter().map(with).collect::<Vec<_>>()
+                };
+                all = all.iter().flat_map(again).collect();
+            }
+        }
+        for next in all {
+            if self.continuation(execution, &next)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Visits stuck executions of these runs, continued with the calls that threads owe. There is one for each class
@@ -249,9 +306,11 @@ impl Problem<'_> {
         wanted: &mut dyn FnMut(&[Val]) -> bool,
         visit: &mut dyn FnMut(Stuck) -> Flow,
     ) -> Result<SearchEnd, Stop> {
-        if !self.arrives(idle) || !idle.iter().all(|idle| self.returns_again(idle)) {
+        if !self.arrives(idle) {
             return Ok(SearchEnd::Searched);
         }
+        let so_far = Continued::new(idle.iter().map(|(run, _)| run));
+        let mut failed = None;
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
         let rounds = idle.iter().map(|(run, wait)| match wait {
@@ -263,7 +322,7 @@ impl Problem<'_> {
         let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
         let early = early(&continued.parts());
         solver.exclude(&early);
-        Ok(solver.explore(&mut |solver| {
+        let end = solver.explore(&mut |solver| {
             let last = solver.last_values();
             let last = |cell: Cell| {
                 let position = cells.binary_search(&cell).expect("it is observed");
@@ -284,24 +343,22 @@ impl Problem<'_> {
             let execution = happened(execution, &continued.parts.concat());
             let stuck = Stuck::new(execution, idle);
             let repeated: Vec<Vec<usize>> = self.world.tids().map(|t| stuck.repeated(t)).collect();
-            let goes_on =
-                !repeats(self.libraries, &stuck.execution, &repeated) || self.comes_out(&stuck.execution, idle);
-            if goes_on { Flow::Continue } else { visit(stuck) }
-        }))
-    }
-
-    /// True if the calls of the iteration that a thread repeats can return once more after it. For example, a poll
-    /// cannot if no operation is left.
-    fn returns_again(&self, (run, wait): &Idle) -> bool {
-        let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { return true };
-        let mut earlier = run.trace.events.clone();
-        let returns = |e: &Event| {
-            let cells = |cell: Cell| vec![self.initial(cell)];
-            let results = self.libraries.of(&e.call).returns(self.world, &earlier, e.thread, &e.call, &cells);
-            earlier.push(e.clone());
-            !results.is_empty()
-        };
-        run.trace.events[*start..].iter().all(returns)
+            if !repeats(self.libraries, &stuck.execution, &repeated) {
+                return Flow::Continue;
+            }
+            let stays = self.goes_round(&stuck.execution, &so_far, idle).and_then(|goes_round| {
+                Ok(goes_round && !self.comes_out(&stuck.execution, &so_far, idle, self.world.threads.len())?)
+            });
+            match stays {
+                Ok(true) => visit(stuck),
+                Ok(false) => Flow::Continue,
+                Err(stop) => {
+                    failed = Some(stop);
+                    Flow::Stop
+                }
+            }
+        });
+        failed.map_or(Ok(end), Err)
     }
 
     /// True if all operations of waiting threads happen completely, because these threads have not crashed. Operations to a node
@@ -344,8 +401,10 @@ impl Problem<'_> {
             if (self.limits.expired)() {
                 return Some(Stop::Time);
             }
-            let continued = self.with_unfinished(Continued::new(idle.iter().map(|(run, _)| run)));
-            if !self.admits(&continued.events()) {
+            let so_far = Continued::new(idle.iter().map(|(run, _)| run));
+            let mut all = self.with_unfinished(so_far.clone());
+            all.retain(|continued| self.admits(&continued.events()));
+            if all.is_empty() {
                 continue;
             }
             let last = RefCell::new(Vec::new());
@@ -353,61 +412,64 @@ impl Problem<'_> {
                 *last.borrow_mut() = finals.to_vec();
                 wanted(idle, finals)
             };
-            let end = match self.can_return(idle) {
-                Ok(true) => continue,
-                Ok(false) => self.stuck_with(idle, &continued, &mut is_wanted, &mut |stuck| {
-                    visit(idle, &last.borrow(), stuck);
-                    Flow::Continue
-                }),
-                Err(too_many) => Err(too_many),
+            let mut visit = |stuck| {
+                visit(idle, &last.borrow(), stuck);
+                Flow::Continue
             };
-            match end {
-                Ok(SearchEnd::Late) => return Some(Stop::Time),
-                Ok(_) => {}
-                Err(too_many) => _ = stop.get_or_insert(too_many),
+            let ends = match self.can_return(idle, &so_far, None) {
+                Ok(true) => continue,
+                Ok(false) => all.iter().map(|c| self.stuck_with(idle, c, &mut is_wanted, &mut visit)).collect(),
+                Err(too_many) => vec![Err(too_many)],
+            };
+            for end in ends {
+                match end {
+                    Ok(SearchEnd::Late) => return Some(Stop::Time),
+                    Ok(_) => {}
+                    Err(too_many) => _ = stop.get_or_insert(too_many),
+                }
             }
         }
         stop
     }
 
-    /// Appends to each run the calls that its thread must still make.
-    fn with_unfinished(&self, mut continued: Continued) -> Continued {
+    /// Appends to each run the calls that its thread must still make, in every way in which they can return.
+    fn with_unfinished(&self, continued: Continued) -> Vec<Continued> {
+        let mut all = vec![continued];
         for thread in self.world.tids() {
-            let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
-            let unfinished = self.libraries.unfinished(&events);
-            for call in unfinished {
-                let event = Event { thread, call, ret: Val::Unit };
-                let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
-                let shape = shapes.into_iter().next().expect("an unfinished call can be made");
-                continued = continued.with(event, shape, StuckPart::Owed);
+            let events: Vec<&Event> = all[0].run(thread.index()).trace.events.iter().collect();
+            for call in self.libraries.unfinished(&events) {
+                let ways = |c: Continued| self.with_ways(thread, &call, c, StuckPart::Owed);
+                all = all.into_iter().flat_map(ways).collect();
             }
         }
-        continued
+        all
     }
 
-    /// True if some of the calls in which threads wait can return together after these runs.
+    /// Appends a call, in every way in which it can return.
+    fn with_ways(&self, thread: Tid, call: &Call, continued: Continued, part: StuckPart) -> Vec<Continued> {
+        let ways = self.ways(thread, call, &continued).into_iter();
+        ways.map(|(event, shape)| continued.clone().with(event, shape, part)).collect()
+    }
+
+    /// True if some of the calls in which threads wait can return together after these runs, or in a continuation of an execution
+    /// of them.
     ///
     /// # Errors
     /// The limit that cut the search short.
-    fn can_return(&self, idle: &[Idle]) -> Result<bool, Stop> {
+    fn can_return(&self, idle: &[Idle], continued: &Continued, of: Option<&Execution>) -> Result<bool, Stop> {
         let may_wait = |call: &Call| self.libraries.of(call).may_wait(self.world, call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
             Some(EndlessWait { at: WaitsAt::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
             _ => None,
         });
-        let values = self.values_in(idle);
         for returning in waiting.powerset().filter(|r| !r.is_empty()) {
-            let mut all = vec![Continued::new(idle.iter().map(|(run, _)| run))];
+            let mut all = vec![continued.clone()];
             for (thread, call) in returning {
-                let ways = self.ways(thread, call, &idle[thread.index()].0, &values);
-                let with = |c: Continued| {
-                    let ways = ways.iter().cloned();
-                    ways.map(move |(event, shape)| c.clone().with(event, shape, StuckPart::Returns)).collect::<Vec<_>>()
-                };
-                all = all.into_iter().flat_map(with).collect();
+                let ways = |c: Continued| self.with_ways(thread, call, c, StuckPart::Returns);
+                all = all.into_iter().flat_map(ways).collect();
             }
             for continued in all {
-                if self.is_prefix(&self.with_unfinished(continued))? {
+                if self.first_consistent(of, &continued)?.is_some() {
                     return Ok(true);
                 }
             }
@@ -415,19 +477,21 @@ impl Problem<'_> {
         Ok(false)
     }
 
-    /// Returns the ways in which a call can return to a thread after its run, where cells can hold these values.
-    fn ways(&self, thread: Tid, call: &Call, run: &Run, values: &BTreeSet<Val>) -> Vec<(Event, Shape)> {
-        let library = self.libraries.of(call);
+    /// Returns the ways in which a call can return to a thread after these runs.
+    fn ways(&self, thread: Tid, call: &Call, continued: &Continued) -> Vec<(Event, Shape)> {
+        let (library, values) = (self.libraries.of(call), self.values_in(continued));
         let cells = |cell: Cell| values.iter().copied().chain([self.initial(cell)]).sorted().dedup().collect();
-        let results = library.returns(self.world, &run.trace.events, thread, call, &cells).into_iter();
+        let earlier = &continued.run(thread.index()).trace.events;
+        let results = library.returns(self.world, earlier, thread, call, &cells).into_iter();
         let events = results.map(|ret| Event { thread, call: call.clone(), ret });
         let shapes = |event: Event| library.shapes(self.world, &event).into_iter().map(move |s| (event.clone(), s));
         events.flat_map(shapes).collect()
     }
 
     /// Returns every value that these runs can write.
-    fn values_in(&self, idle: &[Idle]) -> BTreeSet<Val> {
-        let events = || idle.iter().flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes));
+    fn values_in(&self, continued: &Continued) -> BTreeSet<Val> {
+        let runs = || (0..continued.skeletons.len()).map(|t| continued.run(t));
+        let events = || runs().flat_map(|run| run.trace.events.iter().zip(&run.shapes));
         let subs = || events().flat_map(|(event, shape)| shape.iter().map(move |sub| (event, sub)));
         let mut values: BTreeSet<Val> = BTreeSet::new();
         for (_, sub) in subs() {
@@ -452,28 +516,47 @@ impl Problem<'_> {
         values
     }
 
-    /// True if a consistent execution has these runs, no later part comes before an earlier one, and every
-    /// specification covers them.
-    fn is_prefix(&self, continued: &Continued) -> Result<bool, Stop> {
+    /// Returns a continuation of an execution with these runs. What threads still owe is not part of it.
+    fn continuation(&self, of: &Execution, continued: &Continued) -> Result<Option<Execution>, Stop> {
+        self.first_consistent(Some(of), continued)
+    }
+
+    /// Returns a consistent execution of these runs and of the calls that threads then owe, without the latter. No later part comes
+    /// before an earlier one, every specification covers them, and the execution continues another one, if one is given.
+    fn first_consistent(&self, of: Option<&Execution>, continued: &Continued) -> Result<Option<Execution>, Stop> {
         let is_said = |library: &dyn Hints, own: &[&Event]| {
             library.admits(self.world, own) && library.is_well_formed(self.world, own)
         };
-        if !self.all_say(&continued.events(), is_said) {
-            return Ok(false);
+        for mut continued in self.with_unfinished(continued.clone()) {
+            // The search leaves out iterations from which nothing reads, and these are the given ones.
+            continued.skeletons.iter_mut().for_each(|skeleton| skeleton.runs[0].trace.rounds.clear());
+            if !self.all_say(&continued.events(), is_said) {
+                continue;
+            }
+            let graph = Graph::new(self.world, continued.skeletons.iter().collect());
+            let starts = graph.starts.clone();
+            let mut solver = Solver::new(graph, self.libraries, &[], self.limits.expired)?;
+            if let Some(execution) = of {
+                let lengths = self.world.tids().map(|t| {
+                    execution.subs.iter().filter(|sub| execution.events[sub.event].thread == t).count()
+                });
+                let places = starts.iter().zip(lengths).flat_map(|(&start, length)| start..start + length);
+                solver.begin_as(execution, &places.collect::<Vec<_>>());
+            }
+            let early = early(&continued.parts());
+            solver.exclude(&early);
+            let mut found = None;
+            let end = solver.explore(&mut |solver| {
+                found = first_completion(solver, &early);
+                if found.is_some() { Flow::Stop } else { Flow::Continue }
+            });
+            match end {
+                SearchEnd::Late => return Err(Stop::Time),
+                _ if found.is_some() => return Ok(found.map(|all| happened(all, &continued.parts.concat()))),
+                _ => {}
+            }
         }
-        let graph = Graph::new(self.world, continued.skeletons.iter().collect());
-        let mut solver = Solver::new(graph, self.libraries, &[], self.limits.expired)?;
-        let early = early(&continued.parts());
-        solver.exclude(&early);
-        let end = solver.explore(&mut |solver| match first_completion(solver, &early) {
-            Some(_) => Flow::Stop,
-            None => Flow::Continue,
-        });
-        match end {
-            SearchEnd::Enough => Ok(true),
-            SearchEnd::Searched => Ok(false),
-            SearchEnd::Late => Err(Stop::Time),
-        }
+        Ok(None)
     }
 }
 
@@ -482,7 +565,7 @@ fn happened(execution: Execution, parts: &[StuckPart]) -> Execution {
     if !parts.contains(&StuckPart::Owed) {
         return execution;
     }
-    let has_happened = |e: usize| parts[e] == StuckPart::Happened;
+    let has_happened = |e: usize| parts[e] != StuckPart::Owed;
     let (kept, _) = execution.restricted(has_happened);
     let groups = execution.groups.iter().enumerate().filter(|(e, _)| has_happened(*e)).map(|(_, g)| *g);
     Execution { groups: groups.collect(), outputs: execution.outputs, calls: execution.calls, ..kept }

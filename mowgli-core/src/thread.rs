@@ -13,7 +13,7 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
-use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub};
+use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
@@ -138,6 +138,9 @@ struct Continuation {
 
 /// The state of a thread at the end of an iteration, and the first event of that iteration.
 pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
+
+/// The next events of a thread with their shapes, and whether they lead out of its loop.
+pub type NextEvents = (Vec<(Event, Shape)>, bool);
 
 /// The ways in which a thread can end an iteration.
 pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
@@ -285,21 +288,22 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// True if a thread can leave a loop, at this depth, while cells hold these values. The results must differ from those of
-    /// its last iteration, which begins with event `start`. A call with several results for the same memory does not return the
-    /// same one for ever, so such a loop ends.
+    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values: the events of its
+    /// next iteration, as far as they are chosen, and whether they lead out of the loop. `start` is the first event of its last
+    /// iteration.
     #[must_use]
-    pub fn comes_out(
+    pub fn ways_on(
         &self,
         thread: Tid,
         program: &Prog,
         (run, start, depth): (&Run, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> bool {
+    ) -> Vec<NextEvents> {
+        let mut found = Vec::new();
         let mut point = self.start(thread, program);
         loop {
             let position = point.run().trace.events.len();
-            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return false };
+            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return found };
             if position >= start {
                 break;
             }
@@ -307,49 +311,67 @@ impl<'n> Threads<'_, 'n> {
             let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
             point = self.after(point, thread, ret, shape.expect("one of the call's"));
         }
-        if !point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
-            return false;
+        if point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
+            let control = Continuation { one_round: true, ..point.control.clone() };
+            self.add_ways_on(thread, (point.run(), &control), &point.frontier, (depth, start, start), cells, &mut found);
         }
-        let control = Continuation { one_round: true, ..point.control.clone() };
-        self.leaves(thread, (point.run(), &control), &point.frontier, (depth, start), cells)
+        found
     }
 
-    /// True if some results lead out of the iteration that begins with event `start`, of the loop at this depth of the stack.
-    fn leaves(
+    /// Adds the ways to go on in the iteration that begins with event `start`, of the loop at this depth of the stack. The last
+    /// call with a choice was the one before event `chosen`.
+    fn add_ways_on(
         &self,
         thread: Tid,
         (run, control): (&Run, &Continuation),
         frontier: &Frontier,
-        (depth, start): (usize, usize),
+        (depth, start, chosen): (usize, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> bool {
-        if !matches!(frontier, Frontier::Round(_))
-            && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start))
-        {
-            return true;
+        found: &mut Vec<NextEvents>,
+    ) {
+        let events = |to: usize| {
+            let all = run.trace.events[start..to].iter().cloned().zip(run.shapes[start..to].iter().cloned());
+            all.collect::<Vec<_>>()
+        };
+        // The end of an iteration has removed the frame of its loop, which may be around the one that is left.
+        let stays = match frontier {
+            Frontier::Round(_) => control.stack.len() >= depth,
+            _ => control.stack.get(depth).is_some_and(|frame| frame.is_round(start)),
+        };
+        if !stays {
+            return found.push((events(chosen), true));
         }
         let (call, results): (&Call, Vec<Val>) = match frontier {
+            Frontier::Round(_) if control.stack.len() == depth => {
+                return found.push((events(run.trace.events.len()), false));
+            }
             Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
-                return false;
+                return;
             }
             Frontier::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
             Frontier::Reads(call) => {
-                (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, cells))
+                let own = |cell: Cell| {
+                    let written = run.shapes[start..].iter().flatten().filter(move |sub| sub.cell == Some(cell));
+                    written.filter_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
+                };
+                let cells = |cell: Cell| cells(cell).into_iter().chain(own(cell)).unique().collect();
+                (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, &cells))
             }
-            _ => return true,
+            _ => return found.push((events(chosen), true)),
         };
-        let comes = |ret: &Val| {
-            let event = Event { thread, call: call.clone(), ret: *ret };
-            !self.libraries.of(call).is_optional(&event)
-        };
-        results.into_iter().filter(comes).any(|ret| {
-            self.shapes(thread, call, ret).into_iter().any(|shape| {
+        for ret in results {
+            let event = Event { thread, call: call.clone(), ret };
+            if self.libraries.of(call).is_optional(&event) {
+                continue;
+            }
+            for shape in self.shapes(thread, call, ret) {
                 let (mut run, mut control) = (run.with_room(), control.clone());
-                control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
+                control.returned(&mut run, event.clone(), shape);
+                let chosen = run.trace.events.len();
                 let frontier = self.advance(thread, &mut run, &mut control);
-                self.leaves(thread, (&run, &control), &frontier, (depth, start), cells)
-            })
-        })
+                self.add_ways_on(thread, (&run, &control), &frontier, (depth, start, chosen), cells, found);
+            }
+        }
     }
 
     /// Returns the results of the call at the frontier, while cells can hold these values.

@@ -87,12 +87,18 @@ impl Execution {
     /// Returns the subevent that writes a cell last; `None` if no subevent writes it.
     #[must_use]
     pub fn last_write(&self, libraries: &Libraries, cell: Cell) -> Option<usize> {
+        self.last_writes(libraries, cell).first().copied()
+    }
+
+    /// Returns the subevents that write a cell and that no order of its library has before another one: all, if there is none.
+    #[must_use]
+    pub fn last_writes(&self, libraries: &Libraries, cell: Cell) -> Vec<usize> {
         let writes =
             || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
         let is_before = |a: usize, b: usize| {
             self.chosen_as(libraries, ChoiceRole::Order).any(|order| order.pairs.contains(&(a, b)))
         };
-        writes().find(|&w| !writes().any(|later| is_before(w, later)))
+        writes().filter(|&w| !writes().any(|later| is_before(w, later))).collect()
     }
 
     /// Returns the restriction to some events, and for each of its subevents the position that it had. The restriction

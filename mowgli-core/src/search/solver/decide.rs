@@ -1,6 +1,7 @@
 //! Decisions: the source of a read, and the last write of a cell.
 
 use super::{Solver, Source};
+use crate::execution::Execution;
 use crate::relation::matrix::{meet, ones};
 use crate::search::compile::UnfilledChoice;
 
@@ -26,6 +27,29 @@ impl Solver<'_> {
         match source {
             Source::Write(w) => self.compiled.net.add(*chosen, w, read),
             _ => self.compiled.net.add_row(*before, read, candidates.row(read)),
+        }
+    }
+
+    /// Makes the choices of an execution of the beginnings of these runs. `places` has the subevents of this search, for each one
+    /// of the execution.
+    pub fn begin_as(&mut self, execution: &Execution, places: &[usize]) {
+        for choice in 0..self.compiled.choices.len() {
+            let (library, name, open) = &self.compiled.choices[choice];
+            let Some(chosen) = execution.chosen.iter().find(|c| c.library == *library && c.name == *name) else { continue };
+            match open {
+                UnfilledChoice::Order { raw, .. } => {
+                    chosen.pairs.iter().for_each(|&(a, b)| self.compiled.net.add(*raw, places[a], places[b]));
+                }
+                UnfilledChoice::ReadsFrom { reads, .. } => {
+                    let source = |read: usize| {
+                        let pair = chosen.pairs.iter().find(|(_, r)| *r == read);
+                        pair.map_or(Source::Initial, |&(w, _)| Source::Write(places[w]))
+                    };
+                    let known = (0..places.len()).filter(|&s| reads.contains(&places[s]));
+                    let decided: Vec<_> = known.map(|s| (places[s], source(s))).collect();
+                    decided.into_iter().for_each(|(read, source)| self.decide(choice, read, source));
+                }
+            }
         }
     }
 
