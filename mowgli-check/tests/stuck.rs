@@ -1,13 +1,16 @@
 //! Executions of litmus tests that are stuck: by the axioms, by a simulation of locks and barriers, and case by case.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_check::catalogue::Catalogue;
 use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::print;
-use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, solve, solve_with};
-use mowgli_check::litmus::stuck;
+use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, replaced, solve, solve_with};
+use mowgli_check::litmus::stuck::{self, StuckKind};
 use mowgli_check::litmus::test::Test;
+use mowgli_core::implementation::Implementation;
 use mowgli_core::problem::Limits;
 
 #[allow(dead_code, reason = "what other tests use")]
@@ -468,8 +471,8 @@ fn messages_of_rings_are_taken_once() {
         );
         assert_eq!(kinds("", &both), (1, Vec::new()));
         // A server receives, by `await` or without.
-        for serve in [format!("{wait} ;\n assume a = true | k := 1"), 
-                      " b := receive(q) ;\n assume a = true | if b != bot { k := 1 }".into()] {
+        let tries = " b := receive(q) ;\n assume a = true | if b != bot { k := 1 }".to_owned();
+        for serve in [format!("{wait} ;\n assume a = true | k := 1"), tries] {
             let rows = format!(" P1@1 | P2@1 ;\n | while true {{ ;\n a := submit(q, 5) | {serve} ;\n await k = 1 | }} ;\n");
             assert_eq!(kinds("server(P2);", &rows).1, Vec::<String>::new(), "{rows}");
             let again = rows.replace("await k = 1 | }", "await k = 1 | } ;\n await k = 2 | ");
@@ -495,4 +498,109 @@ fn locks_that_a_thread_may_try_to_take() {
     assert_eq!(kept, (false, vec!["Stuck c=0; b=true;".to_owned(), "  P1 at line 3, l.acq".into()]));
     let kept = kinds(" P1@1 | P2@1 ;\n l.acq | l.acq ;\n c := l.rel | ;\n");
     assert_eq!(kept, (false, vec!["Stuck c=0;".to_owned(), "  P1 at line 3, l.acq".into()]));
+}
+
+/// Executions that are stuck over an implementation are stuck over its specification, and threads wait in the same statements over
+/// both, if the specification lets no call fail for no reason.
+#[test]
+fn what_is_stuck_over_implementations_is_stuck_over_specifications() {
+    let mut waiting = [0; 2];
+    for seed in 0..ring_and_lock_seeds() {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (text, implemented) = if seed % 2 == 0 { random_rings(&mut rng) } else { random_locks(&mut rng) };
+        let test = parsed(&text);
+        let kinds = |chain: &[Arc<dyn Implementation>]| {
+            let answer = solve(&test, chain, Limits::default());
+            assert_eq!(answer.stop(), None, "{text}");
+            answer.kinds().keys().cloned().collect::<BTreeSet<_>>()
+        };
+        let chain = replaced(Catalogue::builtin(), &test, &[implemented.to_owned()]).unwrap();
+        let (specified, made) = (kinds(&[]), kinds(&chain));
+        assert!(made.is_subset(&specified), "{text}{implemented}: {made:?} {specified:?}");
+        let places = |kinds: &BTreeSet<StuckKind>| kinds.iter().map(|kind| kind.waits.clone()).collect::<BTreeSet<_>>();
+        if !text.contains("tryacq") {
+            assert_eq!(places(&made), places(&specified), "{text}{implemented}");
+        }
+        waiting[usize::from(specified.is_empty())] += 1;
+    }
+    assert!(waiting.iter().all(|&count| count > 9), "{waiting:?}");
+}
+
+fn ring_and_lock_seeds() -> u64 {
+    std::env::var("MOWGLI_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(60)
+}
+
+/// Returns the text of a test with these statements in columns.
+fn in_columns(head: &str, columns: &[Vec<String>]) -> String {
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let row = |r: usize| columns.iter().map(|c| c.get(r).map_or("", String::as_str)).join(" | ");
+    format!("{head}\n{}", (0..rows).map(|r| format!(" {} ;\n", row(r))).collect::<String>())
+}
+
+/// One thread submits messages, which always succeeds, and another one receives them.
+fn random_rings(rng: &mut fastrand::Rng) -> (String, &'static str) {
+    let (weak, far) = (rng.bool(), rng.bool());
+    let submits = (0..rng.usize(1..=2)).flat_map(|n| [format!("a{n} := submit(q, {})", 5 + n), format!("assume a{n} = true")]);
+    let mut first = submits.collect_vec();
+    let mut second = Vec::new();
+    for n in 0..rng.usize(1..=3) {
+        second.push(match rng.usize(0..3) {
+            0 => format!("r{n} := receive(q)"),
+            _ => format!("r{n} := await receive(q) != bot"),
+        });
+    }
+    let server = !far && rng.bool();
+    if server {
+        first.push("await k = 1".to_owned());
+        second.push("k := 1".to_owned());
+        if rng.bool() {
+            // A round without a wait writes again and again, which is beyond any bound.
+            second.iter_mut().filter(|s| s.ends_with("receive(q)")).for_each(|s| *s = s.replace(":=", ":= await") + " != bot");
+            second = [vec!["while true {".to_owned()], second, vec!["}".to_owned()]].concat();
+        }
+    }
+    let ring = if weak { "weak ring" } else { "ring" };
+    let head = format!(
+        "RDMA_WAIT t {{ {ring} q = P1 -> {{P2}} size 8; k@1 = 0; }}\n P1@1 | P2@{} ;",
+        if far { 2 } else { 1 }
+    );
+    (in_columns(&head, &[first, second]), if weak { "rbl-weak:fenced" } else { "rbl:fenced" })
+}
+
+/// Two threads take locks, and may keep the last one.
+fn random_locks(rng: &mut fastrand::Rng) -> (String, &'static str) {
+    let (lock, implemented) = *rng.choice(&[("try lock", "trylock"), ("node lock", "nlock")]).expect("two");
+    let mut column = |registers: [&str; 4]| {
+        let mut statements = Vec::new();
+        for n in 0..2 {
+            let rel = if lock == "try lock" { format!("{} := l.rel", registers[2 + n]) } else { "l.rel".to_owned() };
+            let tries = lock == "try lock" && rng.bool();
+            statements.push(if tries { format!("{} := l.tryacq", registers[n]) } else { "l.acq".to_owned() });
+            statements.push(rel);
+            if rng.bool() {
+                break;
+            }
+        }
+        if rng.usize(0..3) == 0 {
+            statements.pop();
+        }
+        statements
+    };
+    let columns = [column(["a", "b", "c", "d"]), column(["e", "f", "g", "h"])];
+    (in_columns(&format!("RDMA_WAIT t {{ {lock} l@1; }}\n P1@1 | P2@1 ;"), &columns), implemented)
+}
+
+/// A server of a store waits for a message for ever if it has had all.
+#[test]
+fn servers_of_stores_receive_each_message_once() {
+    let answer = |head: &str| {
+        let test = parsed(&format!(
+            "RDMA_WAIT t {{ kvstore m = (0, bot); {head} }}\n P1@1 | P2@2 ;\n a := m.insert(1, 4) | m.serve ;\n b := m.lookup(1) | m.serve ;\n"
+        ));
+        let chain = replaced(Catalogue::builtin(), &test, &["kvstore:fenced-delete".to_owned()]).unwrap();
+        let answer = solve(&test, &chain, Limits::default());
+        (answer.outcomes.len(), reported(&test, &answer))
+    };
+    assert_eq!(answer("server(P2);"), (1, Vec::new()));
+    assert_eq!(answer(""), (0, vec!["Stuck a=true; b=4;".to_owned(), "  P2 at line 4, m.serve".into()]));
 }

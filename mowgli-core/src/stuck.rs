@@ -330,7 +330,8 @@ impl Problem<'_> {
             };
             let is_repeated = |&(read, round, cell): &(usize, (usize, usize), Cell)| {
                 let inside = matches!(solver.source(read), Source::Write(w) if (round.0..round.1).contains(&w));
-                inside || solver.value_read(read) == Some(last(cell))
+                let position = cells.binary_search(&cell).expect("it is observed");
+                inside || !solver.has_last(position) || solver.value_read(read) == Some(last(cell))
             };
             let finals: Vec<Val> = self.observed.iter().map(|&cell| last(cell)).collect();
             if !reads.iter().all(is_repeated) || !wanted(&finals) {

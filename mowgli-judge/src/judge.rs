@@ -155,7 +155,7 @@ fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Compla
 }
 
 /// True if these events, a list for each thread, can be repeated for ever after all others are over. Each read must
-/// have the last value of its cell, or a value that an event of its own list wrote. The last write of each cell that
+/// have the last value of its cell, one that no other value follows, or a value that an event of its own list wrote. The last write of each cell that
 /// they write must be one of theirs.
 #[must_use]
 pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
@@ -175,7 +175,8 @@ pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usi
                 let inside = (0..subs.len()).any(|w| of_round(w) && is_source(w, r));
                 let Some(cell) = subs[r].sub.cell else { return false };
                 let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
-                inside || subs[r].read == execution.last(libraries, cell).or_else(initial)
+                let last = execution.last_writes(libraries, cell);
+                inside || last.iter().any(|&w| subs[w].wrote == subs[r].read) || last.is_empty() && subs[r].read == initial()
             })
         })
 }

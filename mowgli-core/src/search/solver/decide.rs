@@ -88,8 +88,15 @@ impl Solver<'_> {
     pub(in crate::search) fn open_last(&self) -> Option<(usize, Vec<usize>)> {
         self.observed.iter().enumerate().find_map(|(index, (writes, order))| {
             let lasts = self.lasts(writes, *order);
-            (lasts.len() > 1).then_some((index, lasts))
+            (order.is_some() && lasts.len() > 1).then_some((index, lasts))
         })
+    }
+
+    /// True if a write of an observed cell is the last one. No library orders the messages of a ring, for example.
+    #[must_use]
+    pub fn has_last(&self, index: usize) -> bool {
+        let (writes, order) = &self.observed[index];
+        order.is_some() || ones(writes).nth(1).is_none()
     }
 
     pub(super) fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
