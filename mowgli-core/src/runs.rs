@@ -69,6 +69,29 @@ impl Run {
     }
 }
 
+/// Returns every value that these events can write, and the initial values of the cells that they touch.
+pub(crate) fn values_written(libraries: &Libraries, world: &World, events: &[(&Event, &Shape)]) -> BTreeSet<Val> {
+    let subs = || events.iter().flat_map(|(event, shape)| shape.iter().map(move |sub| (*event, sub)));
+    let mut values: BTreeSet<Val> = BTreeSet::new();
+    for (event, sub) in subs() {
+        values.extend(sub.cell.map(|cell| libraries.of(&event.call).init(world, cell)));
+        values.extend(sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None }));
+        values.extend(sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None }));
+    }
+    // As many passes as subevents suffice, because each update of a chain is another subevent.
+    for _ in subs() {
+        let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
+        let made = |event: &Event| values.iter().filter_map(|&v| libraries.of(&event.call).step(event, v)).collect::<Vec<_>>();
+        let new: Vec<Val> = steps.flat_map(|(event, _)| made(event)).collect();
+        let before = values.len();
+        values.extend(new);
+        if values.len() == before {
+            break;
+        }
+    }
+    values
+}
+
 /// The number of events for which a copy of a run has room, so that the next events of the thread need no allocation.
 const ROOM: usize = 4;
 

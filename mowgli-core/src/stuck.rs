@@ -24,13 +24,13 @@
 //! after those in hb.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::denote::Trace;
-use crate::event::{Call, Cell, Event, Reads, Shape, Writes};
+use crate::event::{Call, Cell, Event, Shape};
 use crate::execution::Execution;
 use crate::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::graph::Graph;
@@ -39,7 +39,7 @@ use crate::judge::{judge, repeats};
 use crate::library::Hints;
 use crate::problem::{Found, Problem};
 use crate::relation::Matrix;
-use crate::runs::{Run, Skeleton, Stop};
+use crate::runs::{Run, Skeleton, Stop, values_written};
 use crate::search::solver::{Flow, SearchEnd, Solver, Source};
 use crate::search::witness::each_completion;
 use crate::thread::Threads;
@@ -480,41 +480,16 @@ impl Problem<'_> {
 
     /// Returns the ways in which a call can return to a thread after these runs.
     fn ways(&self, thread: Tid, call: &Call, continued: &Continued) -> Vec<(Event, Shape)> {
-        let (library, values) = (self.libraries.of(call), self.values_in(continued));
+        let library = self.libraries.of(call);
+        let runs = (0..continued.skeletons.len()).map(|t| continued.run(t));
+        let events = runs.flat_map(|run| run.trace.events.iter().zip(&run.shapes));
+        let values = values_written(self.libraries, self.world, &events.collect::<Vec<_>>());
         let cells = |cell: Cell| values.iter().copied().chain([self.initial(cell)]).sorted().dedup().collect();
         let earlier = &continued.run(thread.index()).trace.events;
         let results = library.returns(self.world, earlier, thread, call, &cells).into_iter();
         let events = results.map(|ret| Event { thread, call: call.clone(), ret });
         let shapes = |event: Event| library.shapes(self.world, &event).into_iter().map(move |s| (event.clone(), s));
         events.flat_map(shapes).collect()
-    }
-
-    /// Returns every value that these runs can write.
-    fn values_in(&self, continued: &Continued) -> BTreeSet<Val> {
-        let runs = || (0..continued.skeletons.len()).map(|t| continued.run(t));
-        let events = || runs().flat_map(|run| run.trace.events.iter().zip(&run.shapes));
-        let subs = || events().flat_map(|(event, shape)| shape.iter().map(move |sub| (event, sub)));
-        let mut values: BTreeSet<Val> = BTreeSet::new();
-        for (_, sub) in subs() {
-            values.extend(sub.cell.map(|cell| self.initial(cell)));
-            values.extend(sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None }));
-            values.extend(sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None }));
-        }
-        // As many passes as subevents suffice, because each update of a chain is another subevent.
-        for _ in subs() {
-            let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
-            let made = |event: &Event| {
-                let library = self.libraries.of(&event.call);
-                values.iter().filter_map(|&v| library.step(event, v)).collect::<Vec<_>>()
-            };
-            let new: Vec<Val> = steps.flat_map(|(event, _)| made(event)).collect();
-            let before = values.len();
-            values.extend(new);
-            if values.len() == before {
-                break;
-            }
-        }
-        values
     }
 
     /// Returns a continuation of an execution with these runs. What threads still owe is not part of it.

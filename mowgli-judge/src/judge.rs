@@ -155,8 +155,8 @@ fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Compla
 }
 
 /// True if these events, a list for each thread, can be repeated for ever after all others are over. Each read must
-/// have the last value of its cell, one that no other value follows, or a value that an event of its own list wrote. The last write of each cell that
-/// they write must be one of theirs.
+/// have the last value of its cell, which no other one follows, or a value that an event of its own list wrote. The last
+/// write of each cell that they write must be one of theirs.
 #[must_use]
 pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;

@@ -86,6 +86,54 @@ fn a_branch_that_no_result_reaches_is_an_error() {
 }
 
 methods! {
+    /// Calls of a word of which a program learns whether it is 1.
+    enum Flag of FLAG = "flag" {
+        /// Sets it.
+        fn mark = Mark(x: Object, v: Value);
+        /// Returns whether it is 1.
+        fn is_set = IsSet(x: Object) -> Bool;
+    }
+}
+
+/// Shapes may fit results that no call of the specification has: numbers and bottom in place of truth values, and numbers that only a
+/// comparison by order admits.
+#[test]
+fn what_the_specification_does_not_return_is_wrong() {
+    let bound = Bound { values: vec![1], ..bound(2, 1, 1) };
+    let verdict = |entry: &Entry| {
+        let checked = check(entry, &entry.variants[0], &bound, &CheckOptions::default()).unwrap();
+        checked.verdict().to_owned()
+    };
+    let shapes = shapes! { Flag:
+        Mark { x, v } => { aCW: writes x, v }
+        IsSet { x } => { if (ret().is(true)) { aCR: reads x, 1 } else { aWT } }
+    };
+    let flag = |returned: fn(Expr) -> Body| {
+        let bodies = bodies! { Flag:
+            Mark { x, v } => { Rdma::write(x.part("word", []), v); Rdma::mfence() }
+            IsSet { x } => { let v = Rdma::read(x.part("word", [])); (returned(v)) }
+        };
+        let parts = parts! { x => x.part("word", []) => ObjectTerm::new(wait::WAIT).at(node_of(x)); };
+        let over = Over::<Flag>::terms(bodies).with_parts(parts);
+        verdict(&Entry::rdma(Simple::<Flag>::new(shapes, coherent), Wait).published(over, &[(2, 1, 1)]))
+    };
+    assert_eq!(flag(|v| body! { v.is(1) }), "sound");
+    assert_eq!(flag(|v| body! { v }), "unsound");
+    assert_eq!(flag(|v| body! { if (v.is(1)) { true } else { Val::Bot } }), "unsound");
+    let shapes = shapes! { Method:
+        Set { x, v } => { aCW: writes x, v }
+        Look { x } => { if (ret().is(0) | ret().below(-100)) { aWT } else { aCR: reads x, ret() } }
+    };
+    let shy = |other: i64| {
+        let over = over(|x| {
+            body! { let v = Rdma::read(x.part("word", [])); if (v.is(1)) { v } else { Val::Int(other) } }
+        });
+        verdict(&Entry::rdma(Simple::<Method>::new(shapes, coherent), Wait).published(over, &[(2, 1, 1)]))
+    };
+    assert_eq!((shy(0).as_str(), shy(-101).as_str()), ("sound", "unsound"));
+}
+
+methods! {
     /// Calls of a word that is put by the second queue pair.
     enum Far of FAR = "far" {
         /// Puts a value there.

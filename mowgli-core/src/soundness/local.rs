@@ -35,16 +35,17 @@ pub use concretise::{ConcretisationText, LocalWitness, Reason};
 
 use crate::algebra::Spec;
 use crate::denote::Trace;
-use crate::event::{Event, Shape};
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::execution::Execution;
 use crate::flow::Runs;
 use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
+use crate::method;
 use crate::outcome::{Explored, Outcome};
 use crate::problem::Problem;
 use crate::relation::Matrix;
-use crate::runs::{Run, Skeleton, Stop};
+use crate::runs::{Run, Skeleton, Stop, values_written};
 use crate::search::solver::{Decision, Flow, Solver};
 use crate::value::Val;
 use crate::world::World;
@@ -229,7 +230,8 @@ impl<'a> Prover<'a> {
         let calls = abstract_calls(solver, self.library);
         let shapes = calls.iter().map(|c| self.specification.of(&c.event.call).shapes(self.world, &c.event));
         let shapes: Vec<_> = shapes.collect();
-        let impossible = shapes.iter().position(Vec::is_empty);
+        let impossible =
+            (0..calls.len()).find(|&call| shapes[call].is_empty() || !self.may_return(&calls, &shapes, call));
         let reads = |of: &Vec<Shape>| of.iter().flatten().any(|s| s.reads.is_some());
         let silent = calls.iter().zip(&shapes).filter(|(_, of)| !reads(of)).flat_map(|(c, _)| c.own.clone()).collect();
         let events: Vec<Event> = calls.iter().map(|c| c.event.clone()).collect();
@@ -241,6 +243,27 @@ impl<'a> Prover<'a> {
             choices
         });
         Abstraction { calls, impossible, choices, silent, first: Vec::new(), last: None, proofs: VecDeque::new() }
+    }
+
+    /// True if the specification lists the result of a call among those that it may return. A shape of another result may fit,
+    /// although no call of the specification has that one. Results that no program uses are not compared.
+    fn may_return(&self, calls: &[AbstractCall], shapes: &[Vec<Shape>], call: usize) -> bool {
+        let Event { thread, call: of, ret } = &calls[call].event;
+        let library = self.specification.of(of);
+        if !method::find(library.methods(), of).is_some_and(|method| method.returns.is_result()) {
+            return true;
+        }
+        // The search decides whether an execution can have what is read.
+        let is_read = |sub: &Sub| sub.reads == Some(Reads::Is(*ret)) || matches!(sub.writes, Some(Writes::Step(_)));
+        if shapes[call].iter().all(|shape| shape.iter().any(is_read)) {
+            return true;
+        }
+        let events = calls.iter().zip(shapes).flat_map(|(c, of)| of.iter().map(move |shape| (&c.event, shape)));
+        let values = values_written(self.specification, self.world, &events.collect::<Vec<_>>());
+        let cells = |cell: Cell| values.iter().copied().chain([library.init(self.world, cell)]).collect();
+        let earlier: Vec<Event> =
+            calls[..call].iter().map(|c| c.event.clone()).filter(|e| e.thread == *thread).collect();
+        library.returns(self.world, &earlier, *thread, of, &cells).contains(ret)
     }
 
     fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape]) -> Option<StampChoice<'a>> {
