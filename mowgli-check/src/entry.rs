@@ -64,6 +64,9 @@ fn is_reached<'c>(
     let makes_states = |m: &Method| library.shape_terms()?.get(m.name)?.find_sub(&mut |sub| is_step(sub));
     let shapes = library.shape_terms().filter(|_| library.methods().iter().all(|m| makes_states(m).is_none()));
     let Some(shapes) = shapes else { return Ok(()) };
+    // Memory can have values beside those of the bound, so a branch that only they reach is no mistake.
+    let beside = bound.values.iter().max().map_or(1, |most| most.saturating_add(1));
+    let bound = &Bound { values: [&bound.values[..], &[beside]].concat(), ..bound.clone() };
     let mut seen: Vec<(ShapeTerm, Call, [bool; 2])> = Vec::new();
     for (world, thread, call) in calls {
         let event = |ret| Event { thread: *thread, call: call.clone(), ret };

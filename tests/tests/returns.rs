@@ -133,6 +133,15 @@ fn what_the_specification_does_not_return_is_wrong() {
     assert_eq!((shy(0).as_str(), shy(-101).as_str()), ("sound", "unsound"));
 }
 
+/// A bound is on the values of clients. A branch that other values reach is right.
+#[test]
+fn bounds_of_one_value_are_right() {
+    for entry in catalogue().iter().chain(&x86::catalogue()) {
+        let bound = Bound { values: vec![0], ..bound(1, 1, 1) };
+        assert_eq!(fault(entry, &bound, &|| false).err().map(|why| why.message), None, "{}", entry.name);
+    }
+}
+
 methods! {
     /// Calls of a word that is put by the second queue pair.
     enum Far of FAR = "far" {
