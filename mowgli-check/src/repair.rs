@@ -241,7 +241,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         spoiling: texts(&|set| !question.endless.contains(set) && !question.hanging.contains(set)),
         hanging: texts(&|set| question.hanging.contains(set)),
         endless: texts(&|set| question.endless.contains(set)),
-        hopeless: found.hopeless,
+        hopeless: found.hopeless && found.minimal.is_empty(),
         undecided: found.open.as_ref().map(ToString::to_string),
         searched: format!("insertions: {}, up to {} at once", costs.len(), limit.insertions.min(costs.len())),
         asked: found.asked,

@@ -190,7 +190,10 @@ fn tests_outside_of_a_specification_are_reported_first() {
     let branch = "RDMA_WAIT t { weak lock l at 1; x@1 = 0; }\n P1@1 ;\n a := x ;\n acq(l) ;\n if a = 1 { rel(l) } ;\nallowed (a=0)\n";
     let computed = "RDMA_WAIT t\n{ ring q = P1 -> {P2} size 4; x@2 = 0; }\n P1@1 | P2@2 ;\n a := submit(q, 1) | a := x ;\n \
                     | submit(q, a + 1) ;\nallowed (P1:a=true)\n";
+    let taken = "RDMA_WAIT t\n{ barrier z = {P1, P2}; x@1 = 0; }\n P1@1 | P2@1 | P3@1 ;\n bar(z) | bar(z) | a := x ;\n | | if a = 1 { bar(z) } ;\n\
+                 allowed (a=0)\n";
     for (text, why) in [
+        (taken, "P3 may not call bar(z) (line 5), and waits there for ever if it comes there: only P1, P2 may"),
         (lock, "the test breaks the assumption of wlock (every Acq is released, and every Rel has an Acq)"),
         (ring, "P1 may not call c := receive(q) (line 5), and waits there for ever: only P2 may"),
         (barrier, "P3 may not call bar(z) (line 4), and waits there for ever: only P1, P2 may"),

@@ -24,10 +24,12 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
     let threads = || test.world.tids().zip(&test.threads);
     let of_thread = |(t, thread): (Tid, &TestThread)| {
         let lines = thread.source.iter().map(|(line, text)| (*line, text.clone())).collect_vec();
-        events(t, thread).into_iter().map(move |(at, event)| (event, lines[at].clone())).collect_vec()
+        let is_in_branch = |at: usize| (0..at).any(|o| thread.statements[o].opens() && thread.end(o) > at);
+        let all = events(t, thread).into_iter();
+        all.map(move |(at, event)| (event, (lines[at].clone(), is_in_branch(at)))).collect_vec()
     };
     let known = threads().flat_map(of_thread).collect_vec();
-    let by_role = known.iter().filter_map(|(event, (line, text))| {
+    let by_role = known.iter().filter_map(|(event, ((line, text), is_in_branch))| {
         let callers = libraries.get(event.call.library)?.shape_terms()?.callers(&test.world, event)?;
         let name = |v: &Val| match v {
             Val::Thread(t) => test.threads[t.index()].name.to_string(),
@@ -35,8 +37,10 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
         };
         let own = test.threads[event.thread.index()].name;
         let who = callers.iter().map(name).join(", ");
-        (!callers.contains(&event.thread.into()))
-            .then(|| format!("{own} may not call {text} (line {line}), and waits there for ever: only {who} may"))
+        let comes = if *is_in_branch { " if it comes there" } else { "" };
+        (!callers.contains(&event.thread.into())).then(|| {
+            format!("{own} may not call {text} (line {line}), and waits there for ever{comes}: only {who} may")
+        })
     });
     let mut broken = uncovered.clone();
     if threads().all(|(_, thread)| !thread.statements.iter().any(Statement::opens)) {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::problem::Limits;
 
-use super::bounds::at_least_one;
 use super::network::On;
 use super::out::{json, keep, parsed, reported, stopped_line, worst};
 use super::pdf;
@@ -32,7 +31,7 @@ pub(super) struct ExplainArgs {
     #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
     implemented: Vec<String>,
     /// The number of one assertion of the litmus test, from 1; all if not given.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     assertion: Option<u64>,
     /// Explain the stuck executions of a litmus test, and not its assertions.
     #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
