@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::edit::Edited;
-use mowgli_core::method::Method;
+use mowgli_core::method::{self, Method};
 pub use mowgli_core::shape::Case;
 use mowgli_core::shape::{CasesTerm, WritesTerm};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
@@ -30,6 +30,12 @@ pub trait Sequential: Send + Sync {
 
     /// The words to begin with.
     fn start(&self) -> Vec<Val>;
+
+    /// Returns the fault of a call with these arguments, the object first, that no program may make. By default `None`.
+    fn fault(&self, method: &str, args: &[Val]) -> Option<String> {
+        let _ = (method, args);
+        None
+    }
 
     /// Returns the effect of a method on the words, given its arguments, the object first. The first case whose condition
     /// holds counts; a call for which none holds cannot happen. A Rust function of the words is an [`Opaque`] expression,
@@ -116,6 +122,11 @@ impl Sequential for Queue {
         vec![Val::Bot; self.room]
     }
 
+    fn fault(&self, method: &str, args: &[Val]) -> Option<String> {
+        let is_nothing = method == "Enq" && args[1] == Val::Bot;
+        is_nothing.then(|| format!("bot is no value of {}: it stands for room", args[0]))
+    }
+
     fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
         let all = words.iter().enumerate();
         match method {
@@ -164,6 +175,16 @@ impl Sequential for Map {
 
     fn start(&self) -> Vec<Val> {
         vec![Val::Bot; self.keys]
+    }
+
+    fn fault(&self, method: &str, args: &[Val]) -> Option<String> {
+        let is_key = args[1].int().is_some_and(|key| (0..self.keys as i64).contains(&key));
+        let is_nothing = matches!(method, "Insert" | "Update") && args[2] == Val::Bot;
+        match (is_key, is_nothing) {
+            (false, _) => Some(format!("{} is no key of {}: there is {}, from 0", args[1], args[0], self.keys)),
+            (true, true) => Some(format!("bot is no value of {}: it stands for none", args[0])),
+            (true, false) => None,
+        }
     }
 
     fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
@@ -227,6 +248,11 @@ impl Library for Linearised {
 
     fn methods(&self) -> &'static [Method] {
         self.object.methods()
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let fault = method::fault(world, thread, call, self.object.methods());
+        fault.or_else(|| self.object.fault(call.method.text(), &call.args))
     }
 
     fn initial(&self) -> Initial {

@@ -166,7 +166,10 @@ fn several(v: Val) -> Vec<Loc> {
 pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
     let Some(method) = find(methods, call) else {
         return Some(match call.method.text().starts_with('`') {
-            true => "numbers have sums, and a number and an element of an array, and no other values".to_owned(),
+            true => match call.args[..] {
+                [array, index] => format!("{index} is the number of no element of {array}"),
+                _ => "numbers have sums, and a number and an element of an array, and no other values".to_owned(),
+            },
             false => format!("there is no method {}", call.method),
         });
     };

@@ -142,6 +142,53 @@ fn sums_are_of_registers_and_numbers() {
     assert_eq!(both(wraps), set(["a=9223372036854775807 b=-2 c=9223372036854775807"]));
 }
 
+/// The number of an element is a number of its own array: no location, and no word behind the last one.
+#[test]
+fn elements_have_numbers() {
+    let head = "RDMA_TSO t\n{ w@1[3] = (7, 8, 9); v@1[3] = 0; l@1 = 0; }\n P1@1 ;\n a := &w[1] ;\n b := 3 ;\n";
+    for (row, element) in [
+        ("c := v[a]", "w[1] is the number of no element of v"),
+        ("c := w[a]", "w[1] is the number of no element of w"),
+        ("w[a + 1] := 1", "w[2] is the number of no element of w"),
+        ("get(l, v[a])", "w[1] is the number of no element of v"),
+        ("c := &v[a]", "w[1] is the number of no element of v"),
+        ("await v[a] = 1", "w[1] is the number of no element of v"),
+        ("c := v[b]", "3 is the number of no element of v"),
+        ("v[b - 4] := 1", "-1 is the number of no element of v"),
+    ] {
+        let test = parse("t.litmus", &format!("{head} {row} ;\n")).unwrap();
+        for engine in [Engine::Declarative, Engine::Operational] {
+            let why = solve_with(engine, &test, Limits::default()).unwrap().stop().expect(row).to_string();
+            assert!(why.contains(element) && why.contains("in line 6"), "{row}: {why}");
+        }
+    }
+}
+
+/// A map has one key, and bottom stands for no value, in maps and in queues.
+#[test]
+fn keys_and_values_of_objects() {
+    for (row, fault) in [
+        ("a := s.insert(1, 5)", "1 is no key of s: there is 1, from 0"),
+        ("a := s.lookup(bot)", "bot is no key of s: there is 1, from 0"),
+        ("a := s.update(0, bot)", "bot is no value of s: it stands for none"),
+        ("a := q.enq(bot)", "bot is no value of q: it stands for room"),
+    ] {
+        let text = format!("RDMA_WAIT t {{ map s@1; queue q@1; }}\n P1@1 ;\n {row} ;\n");
+        let why = parse("t.litmus", &text).expect_err(row).to_string();
+        assert!(why.contains(fault) && why.contains("t.litmus:3:2"), "{row}: {why}");
+    }
+}
+
+/// A thread that writes again and again has ever more in its store buffer.
+#[test]
+fn a_run_that_does_not_end_is_given_up_after_some_steps() {
+    let test = of("RDMA_TSO", " while true { | x := 1 ;\n x := 0 | ;\n a := x | ;\n } | ;\n");
+    let walked = (0..4).map(|seed| walk(&test, seed, &|| false).unwrap());
+    let unended: Vec<String> = walked.filter(|walked| walked.unended).map(|walked| walked.text()).collect();
+    let said = |text: &String| text.contains("The run has not ended after 500 steps: another --seed");
+    assert!(!unended.is_empty() && unended.iter().all(said));
+}
+
 /// The first value of a word breaks the assumption, but the thread's own write before it does not.
 #[test]
 fn an_assumption_holds_of_what_the_thread_wrote_itself() {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use im::OrdMap;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 use mowgli_rdma::crash::{crashing, or_stops};
 
 use super::test::{Arg, RegisterCondition, Statement, Test, TestThread};
@@ -17,11 +18,14 @@ impl Test {
     /// iterations begin with other values of registers, at most `rounds` times.
     #[must_use]
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
+        let world = Arc::new(self.world.clone());
         let program = |(tid, thread): (Tid, &TestThread)| {
             let crashes = self.world.may_stop(tid);
             let memory = self.model.memory();
-            let body = ThreadBody { live: live(thread), thread: thread.clone(), rounds, crashes, memory };
-            let program = Arc::new(body).run(0, thread.statements.len(), OrdMap::new());
+            let (thread, world) = (thread.clone(), Arc::clone(&world));
+            let body = ThreadBody { live: live(&thread), thread, world, rounds, crashes, memory };
+            let length = body.thread.statements.len();
+            let program = Arc::new(body).run(0, length, OrdMap::new());
             if crashes { crashing(program) } else { program }
         };
         self.world.tids().zip(&self.threads).map(program).collect()
@@ -146,6 +150,7 @@ fn holds(registers: &Registers, guard: &RegisterCondition) -> bool {
 
 struct ThreadBody {
     thread: TestThread,
+    world: Arc<World>,
     /// For each statement the registers whose values may still matter before it.
     live: Vec<BTreeSet<Name>>,
     rounds: usize,
@@ -161,8 +166,8 @@ impl ThreadBody {
         if at == end {
             return Prog::Val(self.tuple(&registers));
         }
-        if self.has_no_sum(at, &registers) {
-            return self.wrong_sum(at);
+        if let Some(wrong) = self.wrong(at, &registers) {
+            return wrong;
         }
         if self.crashes && matches!(self.thread.statements[at], Statement::Call { .. } | Statement::Await { .. }) {
             let output = self.tuple(&registers);
@@ -171,26 +176,28 @@ impl ThreadBody {
         self.made(at, end, registers)
     }
 
-    /// True if a statement adds values that have no sum.
-    fn has_no_sum(&self, at: usize, registers: &Registers) -> bool {
-        let is_wrong = |arg: &Arg| arg.has_no_sum(&|r| held(registers, r));
-        match &self.thread.statements[at] {
-            Statement::Call { args, .. } => args.iter().any(is_wrong),
-            Statement::Set(_, arg) => is_wrong(arg),
-            Statement::Await { call, value, .. } => {
-                is_wrong(value) || matches!(&**call, Statement::Call { args, .. } if args.iter().any(is_wrong))
-            }
-            Statement::Assume(guard) | Statement::If(guard) | Statement::While(guard) => {
-                guard.names().into_iter().any(is_wrong)
-            }
-            Statement::Else | Statement::End => false,
-        }
-    }
-
-    /// Builds a call that no program may make, with the text of a statement as its name.
-    fn wrong_sum(&self, at: usize) -> Prog {
+    /// Returns a call that no program may make, with the text of a statement as its name, if the statement adds values that have
+    /// no sum, or if it has an element of an array that does not exist.
+    fn wrong(&self, at: usize, registers: &Registers) -> Option<Prog> {
+        let held = |r| held(registers, r);
+        let args: Vec<&Arg> = match &self.thread.statements[at] {
+            Statement::Call { args, .. } => args.iter().collect(),
+            Statement::Set(_, arg) => vec![arg],
+            Statement::Await { call, value, .. } => match &**call {
+                Statement::Call { args, .. } => args.iter().chain([value]).collect(),
+                _ => vec![value],
+            },
+            Statement::Assume(guard) | Statement::If(guard) | Statement::While(guard) => guard.names(),
+            Statement::Else | Statement::End => Vec::new(),
+        };
+        let has_no_sum = args.iter().any(|arg| arg.has_no_sum(&held));
+        let element = || args.iter().find_map(|arg| arg.wrong_element(&self.world, &held));
+        let args = match if has_no_sum { None } else { Some(element()?) } {
+            None => Vec::new(),
+            Some((array, index)) => vec![Val::Loc(Loc(array)), index],
+        };
         let (line, text) = &self.thread.source[at];
-        Prog::call(Call::new(self.memory, Name::new(&format!("`{text}` in line {line}")).text(), &[]))
+        Some(Prog::call(Call::new(self.memory, Name::new(&format!("`{text}` in line {line}")).text(), &args)))
     }
 
     /// Returns the number of loops that a statement is in.
@@ -262,8 +269,8 @@ impl ThreadBody {
         if !self.goes_round(at, &registers) {
             return Prog::Val(self.tuple(&registers));
         }
-        if self.has_no_sum(at, &registers) {
-            return self.wrong_sum(at);
+        if let Some(wrong) = self.wrong(at, &registers) {
+            return wrong;
         }
         let (body, begun) = (Arc::clone(self), registers.clone());
         let round = self.run(at + 1, self.thread.end(at), registers).bind(move |state| {

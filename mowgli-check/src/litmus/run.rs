@@ -1,5 +1,6 @@
 //! The outcomes of a litmus test, and whether its assertions hold.
 
+use std::cell::Cell as Flag;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -245,7 +246,13 @@ pub struct Walked {
     /// Whether an `assume` does not hold, so that the run does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub discarded: bool,
+    /// Whether the run has not ended after [`STEPS`] steps.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unended: bool,
 }
+
+/// The number of steps after which a run is given up. Threads that wait for each other in turns may never end one.
+const STEPS: usize = 500;
 
 impl Walked {
     /// Prints the run for people.
@@ -259,6 +266,10 @@ impl Walked {
         out + &match &self.end {
             Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
             None if self.discarded => "The run does not count, because an assumption is false.\n".to_owned(),
+            None if self.unended => {
+                let seeds = "another --seed makes other choices, and mowgli litmus finds the runs that never end";
+                format!("The run has not ended after {STEPS} steps: {seeds}.\n")
+            }
             None => self.stuck.clone().unwrap_or_default(),
         }
     }
@@ -289,7 +300,18 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     };
     let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches).named(names.clone()));
     let why = |stop| unended(test, "how the run ends", stop);
-    let end = walks.walk(&test.observed, &mut choose, &mut show, expired).map_err(why)?;
+    let is_long = Flag::new(false);
+    let mut left = STEPS;
+    let mut show = |step: &Step| {
+        left = left.saturating_sub(1);
+        is_long.set(left == 0);
+        show(step);
+    };
+    let end = walks.walk(&test.observed, &mut choose, &mut show, &|| is_long.get() || expired());
+    let end = match end {
+        Err(Stop::Time) if is_long.get() => None,
+        end => Some(end.map_err(why)?),
+    };
     let pictures = walks.pictures(&choices, expired).map_err(why)?;
     let steps = steps.into_iter().zip(pictures).collect();
     let named = |outcome: Outcome| {
@@ -297,12 +319,14 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
     };
     let stuck = |standstill| stuck::text(test, &StuckKinds::from([stuck::of_machine(test, &standstill)]));
+    let unended = end.is_none();
     let (end, stuck, discarded) = match end {
-        WalkEnd::Outcome(outcome) => (Some(named(outcome)), None, false),
-        WalkEnd::Stuck(standstill) => (None, Some(stuck(standstill)), false),
-        WalkEnd::Discarded => (None, None, true),
+        Some(WalkEnd::Outcome(outcome)) => (Some(named(outcome)), None, false),
+        Some(WalkEnd::Stuck(standstill)) => (None, Some(stuck(standstill)), false),
+        Some(WalkEnd::Discarded) => (None, None, true),
+        None => (None, None, false),
     };
-    Ok(Walked { steps, end, stuck, discarded })
+    Ok(Walked { steps, end, stuck, discarded, unended })
 }
 
 /// Returns the reason why a run has no end: a call that is not well defined, or a limit, which leaves a question open.

@@ -224,6 +224,21 @@ impl Arg {
         }
     }
 
+    /// Returns an array, and the value in the place of the number of an element that is no such number; `None` if all are.
+    #[must_use]
+    pub fn wrong_element(&self, world: &World, register: &dyn Fn(Name) -> Val) -> Option<(Name, Val)> {
+        match self {
+            Self::Val(_) | Self::Register(..) | Self::Sum(..) => None,
+            Self::Element(array, number) => {
+                let value = number.value(register);
+                let has = |i: i64| world.objects.contains_key(&element(*array, i));
+                (!value.int().is_some_and(has)).then_some((*array, value))
+            }
+            Self::Sent(_, of) => of.wrong_element(world, register),
+            Self::Tuple(all) => all.iter().find_map(|arg| arg.wrong_element(world, register)),
+        }
+    }
+
     /// Returns its value if registers have these values. It is [`Val::Top`] where there is [no sum](Self::has_no_sum).
     #[must_use]
     pub fn value(&self, register: &dyn Fn(Name) -> Val) -> Val {
@@ -234,10 +249,8 @@ impl Arg {
             Self::Sum(to, sign, r) => {
                 to.value(register).combined(*sign == Sign::Minus, register(*r)).unwrap_or(Val::Top)
             }
-            // A value that is not a number is not a location either, and the call that is given it has a fault.
             Self::Element(array, number) => {
-                let number = number.value(register);
-                number.int().map_or(number, |i| element(*array, i).into())
+                number.value(register).int().map_or(Val::Top, |i| element(*array, i).into())
             }
             Self::Tuple(all) => Val::tuple(&all.iter().map(|arg| arg.value(register)).collect::<Vec<_>>()),
             Self::Sent(x, _) => (*x).into(),
