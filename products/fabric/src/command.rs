@@ -6,7 +6,7 @@
 //! use std::process::ExitCode;
 //!
 //! fn main() -> ExitCode {
-//!     mowgli_fabric::command::main_with([mowgli_libraries::bal::entry()])
+//!     mowgli_fabric::command::main_with([mowgli_libraries::x86::treiber::entry()])
 //! }
 //! ```
 
