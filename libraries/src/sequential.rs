@@ -145,7 +145,7 @@ impl Sequential for Queue {
 methods! {
     /// Calls of a map.
     pub enum OfMap of MAP = "map" {
-        /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
+        /// `Insert(x, key, v)` if the key, 0, has no value; returns whether it had none.
         fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
         /// `Update(x, key, v)` if the key has a value; returns whether it had one.
         fn update = Update(x: Object, key: Value, v: Value) -> Bool;

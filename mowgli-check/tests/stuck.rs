@@ -473,7 +473,8 @@ fn messages_of_rings_are_taken_once() {
         // A server receives, by `await` or without.
         let tries = " b := receive(q) ;\n assume a = true | if b != bot { k := 1 }".to_owned();
         for serve in [format!("{wait} ;\n assume a = true | k := 1"), tries] {
-            let rows = format!(" P1@1 | P2@1 ;\n | while true {{ ;\n a := submit(q, 5) | {serve} ;\n await k = 1 | }} ;\n");
+            let rows =
+                format!(" P1@1 | P2@1 ;\n | while true {{ ;\n a := submit(q, 5) | {serve} ;\n await k = 1 | }} ;\n");
             assert_eq!(kinds("server(P2);", &rows).1, Vec::<String>::new(), "{rows}");
             let again = rows.replace("await k = 1 | }", "await k = 1 | } ;\n await k = 2 | ");
             assert_eq!(kinds("server(P2);", &again).0, 0, "{again}");
@@ -482,7 +483,7 @@ fn messages_of_rings_are_taken_once() {
     }
 }
 
-/// What a thread still owes returns in every way: a lock that was taken is released.
+/// The releases that threads owe return in every way, so a lock that was taken is free again.
 #[test]
 fn locks_that_a_thread_may_try_to_take() {
     let kinds = |columns: &str| {
@@ -500,8 +501,8 @@ fn locks_that_a_thread_may_try_to_take() {
     assert_eq!(kept, (false, vec!["Stuck c=0;".to_owned(), "  P1 at line 3, l.acq".into()]));
 }
 
-/// Executions that are stuck over an implementation are stuck over its specification, and threads wait in the same statements over
-/// both, if the specification lets no call fail for no reason.
+/// Executions that are stuck over an implementation are stuck over its specification. Threads wait in the same statements over
+/// both, if no call may fail for no reason.
 #[test]
 fn what_is_stuck_over_implementations_is_stuck_over_specifications() {
     let mut waiting = [0; 2];
@@ -540,7 +541,8 @@ fn in_columns(head: &str, columns: &[Vec<String>]) -> String {
 /// One thread submits messages, which always succeeds, and another one receives them.
 fn random_rings(rng: &mut fastrand::Rng) -> (String, &'static str) {
     let (weak, far) = (rng.bool(), rng.bool());
-    let submits = (0..rng.usize(1..=2)).flat_map(|n| [format!("a{n} := submit(q, {})", 5 + n), format!("assume a{n} = true")]);
+    let submits =
+        (0..rng.usize(1..=2)).flat_map(|n| [format!("a{n} := submit(q, {})", 5 + n), format!("assume a{n} = true")]);
     let mut first = submits.collect_vec();
     let mut second = Vec::new();
     for n in 0..rng.usize(1..=3) {
@@ -555,15 +557,16 @@ fn random_rings(rng: &mut fastrand::Rng) -> (String, &'static str) {
         second.push("k := 1".to_owned());
         if rng.bool() {
             // A round without a wait writes again and again, which is beyond any bound.
-            second.iter_mut().filter(|s| s.ends_with("receive(q)")).for_each(|s| *s = s.replace(":=", ":= await") + " != bot");
+            second
+                .iter_mut()
+                .filter(|s| s.ends_with("receive(q)"))
+                .for_each(|s| *s = s.replace(":=", ":= await") + " != bot");
             second = [vec!["while true {".to_owned()], second, vec!["}".to_owned()]].concat();
         }
     }
     let ring = if weak { "weak ring" } else { "ring" };
-    let head = format!(
-        "RDMA_WAIT t {{ {ring} q = P1 -> {{P2}} size 8; k@1 = 0; }}\n P1@1 | P2@{} ;",
-        if far { 2 } else { 1 }
-    );
+    let head =
+        format!("RDMA_WAIT t {{ {ring} q = P1 -> {{P2}} size 8; k@1 = 0; }}\n P1@1 | P2@{} ;", if far { 2 } else { 1 });
     (in_columns(&head, &[first, second]), if weak { "rbl-weak:fenced" } else { "rbl:fenced" })
 }
 

@@ -81,7 +81,8 @@ pub(crate) fn values_written(libraries: &Libraries, world: &World, events: &[(&E
     // As many passes as subevents suffice, because each update of a chain is another subevent.
     for _ in subs() {
         let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
-        let made = |event: &Event| values.iter().filter_map(|&v| libraries.of(&event.call).step(event, v)).collect::<Vec<_>>();
+        let made =
+            |event: &Event| values.iter().filter_map(|&v| libraries.of(&event.call).step(event, v)).collect::<Vec<_>>();
         let new: Vec<Val> = steps.flat_map(|(event, _)| made(event)).collect();
         let before = values.len();
         values.extend(new);

@@ -6,11 +6,11 @@
 //!    earlier write of the round itself.
 //!  - The cells that the round writes are written last by a round that is repeated, because a further round writes them
 //!    again.
-//!  - The execution has a continuation with one more round of each such loop, and none in which other results of the calls lead
-//!    out of a loop.
+//!  - The execution has a continuation with one more round of each such loop. It has none in which other results of the calls
+//!    lead out of a loop.
 //!
-//! A *continuation* is a consistent execution that has the first one as its beginning: it makes the same choices, and no later
-//! event comes before an earlier one in hb. So a later read of memory finds the last value, and a receive finds the next message
+//! A *continuation* is a consistent execution that has the first one as its beginning. It makes the same choices, and no later
+//! event comes before an earlier one in hb. So a later read of memory finds the last value. A receive finds the next message
 //! that its thread has not taken.
 //!
 //! The last condition is the usual fairness assumption of spin loops. A thread reads a newer value eventually, and a
@@ -226,8 +226,8 @@ impl Problem<'_> {
         self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
     }
 
-    /// True if some continuation leads out of a loop, perhaps after a few other iterations of loops (`left`), or lets the calls
-    /// return in which threads wait.
+    /// True if some continuation leads out of a loop, or lets the calls return in which threads wait. It may have `left` other
+    /// iterations of loops before.
     fn comes_out(
         &self,
         execution: &Execution,
@@ -282,7 +282,8 @@ impl Problem<'_> {
                     // The identifiers of operations are new ones.
                     let is_alike = |e: &Event| std::mem::discriminant(&e.ret) == std::mem::discriminant(&event.ret);
                     let alike = ways.iter().filter(|(e, s)| is_alike(e) && s.len() == shape.len());
-                    let ways = if ways.iter().any(|(e, _)| e.ret == event.ret) { same.collect_vec() } else { alike.collect() };
+                    let ways =
+                        if ways.iter().any(|(e, _)| e.ret == event.ret) { same.collect_vec() } else { alike.collect() };
                     let with = |(e, s): &(Event, Shape)| c.clone().with(e.clone(), s.clone(), StuckPart::Returns);
                     ways.into_iter().map(with).collect::<Vec<_>>()
                 };
@@ -513,9 +514,10 @@ impl Problem<'_> {
             let starts = graph.starts.clone();
             let mut solver = Solver::new(graph, self.libraries, &[], self.limits.expired)?;
             if let Some(execution) = of {
-                let lengths = self.world.tids().map(|t| {
-                    execution.subs.iter().filter(|sub| execution.events[sub.event].thread == t).count()
-                });
+                let lengths = self
+                    .world
+                    .tids()
+                    .map(|t| execution.subs.iter().filter(|sub| execution.events[sub.event].thread == t).count());
                 let places = starts.iter().zip(lengths).flat_map(|(&start, length)| start..start + length);
                 solver.begin_as(execution, &places.collect::<Vec<_>>());
             }

@@ -288,9 +288,9 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values: the events of its
-    /// next iteration, as far as they are chosen, and whether they lead out of the loop. `start` is the first event of its last
-    /// iteration.
+    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values. Each has the events
+    /// of the next iteration, up to the last one that is chosen, and whether they lead out of the loop. `start` is the first event
+    /// of its last iteration.
     #[must_use]
     pub fn ways_on(
         &self,
@@ -313,7 +313,14 @@ impl<'n> Threads<'_, 'n> {
         }
         if point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
             let control = Continuation { one_round: true, ..point.control.clone() };
-            self.add_ways_on(thread, (point.run(), &control), &point.frontier, (depth, start, start), cells, &mut found);
+            self.add_ways_on(
+                thread,
+                (point.run(), &control),
+                &point.frontier,
+                (depth, start, start),
+                cells,
+                &mut found,
+            );
         }
         found
     }

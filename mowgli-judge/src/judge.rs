@@ -155,8 +155,8 @@ fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Compla
 }
 
 /// True if these events, a list for each thread, can be repeated for ever after all others are over. Each read must
-/// have the last value of its cell, which no other one follows, or a value that an event of its own list wrote. The last
-/// write of each cell that they write must be one of theirs.
+/// have the last value of its cell, or a value that an event of its own list wrote. A value is a last one if no other one
+/// follows. The last write of each cell that they write must be one of theirs.
 #[must_use]
 pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
@@ -176,7 +176,9 @@ pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usi
                 let Some(cell) = subs[r].sub.cell else { return false };
                 let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
                 let last = execution.last_writes(libraries, cell);
-                inside || last.iter().any(|&w| subs[w].wrote == subs[r].read) || last.is_empty() && subs[r].read == initial()
+                inside
+                    || last.iter().any(|&w| subs[w].wrote == subs[r].read)
+                    || last.is_empty() && subs[r].read == initial()
             })
         })
 }

@@ -166,10 +166,8 @@ fn several(v: Val) -> Vec<Loc> {
 pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
     let Some(method) = find(methods, call) else {
         return Some(match call.method.text().starts_with('`') {
-            true => match call.args[..] {
-                [array, index] => format!("{index} is the number of no element of {array}"),
-                _ => "numbers have sums, and a number and an element of an array, and no other values".to_owned(),
-            },
+            // The text of a statement, with its fault.
+            true => call.args.iter().map(Val::to_string).collect(),
             false => format!("there is no method {}", call.method),
         });
     };

@@ -145,7 +145,7 @@ fn sums_are_of_registers_and_numbers() {
 /// The number of an element is a number of its own array: no location, and no word behind the last one.
 #[test]
 fn elements_have_numbers() {
-    let head = "RDMA_TSO t\n{ w@1[3] = (7, 8, 9); v@1[3] = 0; l@1 = 0; }\n P1@1 ;\n a := &w[1] ;\n b := 3 ;\n";
+    let head = "RDMA_TSO t\n{ w@1[3] = (7, 8, 9); v@1[3] = 0; l@1 = 0; r@2 = 0; }\n P1@1 ;\n a := &w[1] ;\n b := 3 ;\n";
     for (row, element) in [
         ("c := v[a]", "w[1] is the number of no element of v"),
         ("c := w[a]", "w[1] is the number of no element of w"),
@@ -153,13 +153,17 @@ fn elements_have_numbers() {
         ("get(l, v[a])", "w[1] is the number of no element of v"),
         ("c := &v[a]", "w[1] is the number of no element of v"),
         ("await v[a] = 1", "w[1] is the number of no element of v"),
-        ("c := v[b]", "3 is the number of no element of v"),
-        ("v[b - 4] := 1", "-1 is the number of no element of v"),
+        ("a := &w[2] ;\n d := a + 1 ;\n c := *d", "w[3] is not declared"),
+        ("*b := 1", "3 is no location"),
+        ("a := &r ;\n c := *a", "r is on node 2, and P1 on node 1"),
+        ("c := v[b]", "v[3] is not declared"),
+        ("v[b - 4] := 1", "v[-1] is not declared"),
     ] {
         let test = parse("t.litmus", &format!("{head} {row} ;\n")).unwrap();
         for engine in [Engine::Declarative, Engine::Operational] {
             let why = solve_with(engine, &test, Limits::default()).unwrap().stop().expect(row).to_string();
-            assert!(why.contains(element) && why.contains("in line 6"), "{row}: {why}");
+            let line = format!("in line {}", 6 + row.matches('\n').count());
+            assert!(why.contains(element) && why.contains(&line), "{row}: {why}");
         }
     }
 }

@@ -95,8 +95,8 @@ methods! {
     }
 }
 
-/// Shapes may fit results that no call of the specification has: numbers and bottom in place of truth values, and numbers that only a
-/// comparison by order admits.
+/// Shapes may fit results that no call of the specification has. They are numbers in place of truth values, bottom, and numbers
+/// that only a comparison by order admits.
 #[test]
 fn what_the_specification_does_not_return_is_wrong() {
     let bound = Bound { values: vec![1], ..bound(2, 1, 1) };

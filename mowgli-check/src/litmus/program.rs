@@ -6,10 +6,13 @@ use std::sync::Arc;
 use im::OrdMap;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{crashing, or_stops};
+
+use crate::catalogue::Catalogue;
 
 use super::test::{Arg, RegisterCondition, Statement, Test, TestThread};
 
@@ -19,11 +22,12 @@ impl Test {
     #[must_use]
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
         let world = Arc::new(self.world.clone());
+        let libraries = Arc::new(Catalogue::builtin().libraries(self.model));
         let program = |(tid, thread): (Tid, &TestThread)| {
             let crashes = self.world.may_stop(tid);
             let memory = self.model.memory();
-            let (thread, world) = (thread.clone(), Arc::clone(&world));
-            let body = ThreadBody { live: live(&thread), thread, world, rounds, crashes, memory };
+            let (thread, world, libraries) = (thread.clone(), Arc::clone(&world), Arc::clone(&libraries));
+            let body = ThreadBody { live: live(&thread), tid, thread, world, libraries, rounds, crashes, memory };
             let length = body.thread.statements.len();
             let program = Arc::new(body).run(0, length, OrdMap::new());
             if crashes { crashing(program) } else { program }
@@ -149,8 +153,11 @@ fn holds(registers: &Registers, guard: &RegisterCondition) -> bool {
 }
 
 struct ThreadBody {
+    tid: Tid,
     thread: TestThread,
     world: Arc<World>,
+    /// The libraries of its model.
+    libraries: Arc<Libraries>,
     /// For each statement the registers whose values may still matter before it.
     live: Vec<BTreeSet<Name>>,
     rounds: usize,
@@ -176,8 +183,8 @@ impl ThreadBody {
         self.made(at, end, registers)
     }
 
-    /// Returns a call that no program may make, with the text of a statement as its name, if the statement adds values that have
-    /// no sum, or if it has an element of an array that does not exist.
+    /// Returns a call that no program may make, with the text of a statement as its name, and the fault as its argument. There is
+    /// none if what it adds has a sum, its elements exist, and the thread may access its words.
     fn wrong(&self, at: usize, registers: &Registers) -> Option<Prog> {
         let held = |r| held(registers, r);
         let args: Vec<&Arg> = match &self.thread.statements[at] {
@@ -190,14 +197,33 @@ impl ThreadBody {
             Statement::Assume(guard) | Statement::If(guard) | Statement::While(guard) => guard.names(),
             Statement::Else | Statement::End => Vec::new(),
         };
-        let has_no_sum = args.iter().any(|arg| arg.has_no_sum(&held));
-        let element = || args.iter().find_map(|arg| arg.wrong_element(&self.world, &held));
-        let args = match if has_no_sum { None } else { Some(element()?) } {
-            None => Vec::new(),
-            Some((array, index)) => vec![Val::Loc(Loc(array)), index],
+        let sum = "numbers have sums, and a number and an element of an array, and no other values";
+        let sum = args.iter().any(|arg| arg.has_no_sum(&held)).then(|| sum.to_owned());
+        let element = || {
+            let (array, index) = args.iter().find_map(|arg| arg.wrong_element(&self.world, &held))?;
+            Some(match index {
+                Val::Int(_) => format!("{array}[{index}] is not declared"),
+                _ => format!("{index} is the number of no element of {array}"),
+            })
         };
+        let fault = sum.or_else(element).or_else(|| self.wrong_access(at, registers))?;
         let (line, text) = &self.thread.source[at];
-        Some(Prog::call(Call::new(self.memory, Name::new(&format!("`{text}` in line {line}")).text(), &args)))
+        let text = Name::new(&format!("`{text}` in line {line}"));
+        Some(Prog::call(Call::new(self.memory, text.text(), &[Val::Loc(Loc::new(&fault))])))
+    }
+
+    /// Returns the fault of an access of a word whose place is in a register.
+    fn wrong_access(&self, at: usize, registers: &Registers) -> Option<String> {
+        let statement = match &self.thread.statements[at] {
+            Statement::Await { call, .. } => call,
+            statement => statement,
+        };
+        let Statement::Call { library, args, .. } = statement else { return None };
+        let is_computed = |arg: &Arg| !arg.registers().is_empty();
+        if *library != self.memory || !args.iter().any(is_computed) {
+            return None;
+        }
+        self.libraries.get(*library)?.fault(&self.world, self.tid, &call_of(statement, registers)?)
     }
 
     /// Returns the number of loops that a statement is in.
@@ -309,9 +335,13 @@ fn set(registers: &Registers, register: Option<Name>, v: Val) -> Registers {
 }
 
 fn called(call: &Statement, registers: &Registers) -> Prog {
-    let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
+    Prog::call(call_of(call, registers).expect("what is awaited is a call"))
+}
+
+fn call_of(statement: &Statement, registers: &Registers) -> Option<Call> {
+    let Statement::Call { library, method, args, .. } = statement else { return None };
     let args: Vec<Val> = args.iter().map(|arg| value(registers, arg)).collect();
-    Prog::call(Call::new(*library, method, &args))
+    Some(Call::new(*library, method, &args))
 }
 
 /// Computes for each statement the registers whose values may matter before it. At the end all of them matter, because

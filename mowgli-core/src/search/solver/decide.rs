@@ -35,7 +35,9 @@ impl Solver<'_> {
     pub fn begin_as(&mut self, execution: &Execution, places: &[usize]) {
         for choice in 0..self.compiled.choices.len() {
             let (library, name, open) = &self.compiled.choices[choice];
-            let Some(chosen) = execution.chosen.iter().find(|c| c.library == *library && c.name == *name) else { continue };
+            let Some(chosen) = execution.chosen.iter().find(|c| c.library == *library && c.name == *name) else {
+                continue;
+            };
             match open {
                 UnfilledChoice::Order { raw, .. } => {
                     chosen.pairs.iter().for_each(|&(a, b)| self.compiled.net.add(*raw, places[a], places[b]));
