@@ -15,7 +15,7 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::client_log::ClientLog;
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::progress::Progress;
-use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
+use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, alone, local, outcomes, run};
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
@@ -167,6 +167,25 @@ pub fn check(
     guarded(entry.name, || checked(entry, variant, bound, options))
 }
 
+/// Checks one client, which the bound need not include: is it locally sound, and do its calls return?
+///
+/// # Errors
+/// As [`check`], without those about edits and about the libraries below.
+pub fn check_client(
+    entry: &Entry,
+    variant: &Variant,
+    bound: &Bound,
+    options: &CheckOptions<'_>,
+    client: &(World, Client),
+) -> Result<Checked, InputError> {
+    guarded(entry.name, || {
+        let start = Instant::now();
+        let ask = |question: &Question<'_>| (alone(question, client), question.below.clone(), question.in_force());
+        let asked = with_question(entry, variant, bound, options, ask)?;
+        answer(entry, variant, bound, options, asked, start)
+    })
+}
+
 fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptions<'_>) -> Result<Checked, InputError> {
     let start = Instant::now();
     let expired = || options.deadline.expired() || (options.stops)();
@@ -182,7 +201,6 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptio
         (report, question.below.clone(), question.in_force())
     })?;
     entry::lost_result(entry, variant, &report)?;
-    let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
@@ -196,13 +214,26 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptio
         let help = "say what else is to be changed, or take a larger bound";
         return Err(InputError::new(Code::Library, message).help(help));
     }
+    answer(entry, variant, bound, options, (report, below, libraries), start)
+}
+
+/// Puts a report together with what it is about.
+fn answer(
+    entry: &Entry,
+    variant: &Variant,
+    bound: &Bound,
+    options: &CheckOptions<'_>,
+    (report, below, libraries): (Report, Libraries, Libraries),
+    start: Instant,
+) -> Result<Checked, InputError> {
+    let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     Ok(Checked {
         library: entry.name,
         over,
         variant: variant.name,
         expected: variant.expected,
         is_early: variant.bounds.iter().position(|b| b == bound).is_some_and(|i| i + 1 < variant.bounds.len()),
-        bound: entry.covered(bound, &expired),
+        bound: entry.covered(bound, &|| options.deadline.expired() || (options.stops)()),
         larger: larger(variant, bound),
         libraries,
         form: entry.library()?.object(),
@@ -390,10 +421,11 @@ impl Checked {
         self.network.map_or(model, |network| model.on(network).unwrap_or(model))
     }
 
-    /// Returns the verdict in one word.
+    /// Returns the verdict in one word. If the only fault is that calls do not return, it is `blocks` or `stuck`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.report.verdict {
+            _ if self.stuck().is_some() && !self.has_violation() => self.progress(),
             Verdict::Sound => "sound",
             Verdict::Unsound(_) => "unsound",
             Verdict::NotLocallySound => "not-locally-sound",
@@ -417,12 +449,8 @@ impl Checked {
     #[must_use]
     pub fn is_expected(&self) -> Option<bool> {
         match (&self.report.verdict, &self.report.progress) {
-            (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
-                return Some(self.expected == Expected::Blocks);
-            }
-            (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => {
-                return Some(self.expected == Expected::Stuck);
-            }
+            (_, Progress::Blocks(..)) if !self.has_violation() => return Some(self.expected == Expected::Blocks),
+            (_, Progress::Stuck(..)) if !self.has_violation() => return Some(self.expected == Expected::Stuck),
             // A variant that is expected to block or to be stuck is then undecided.
             (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
                 return None;
@@ -439,14 +467,13 @@ impl Checked {
         }
     }
 
-    /// Returns the verdict, compared with the expected one. If only termination fails, its word is the verdict. Examples are
+    /// Returns the verdict, compared with the expected one. Examples are
     /// `unsound, as expected`, `blocks, as expected`, and `sound (expected unsound)`.
     #[must_use]
     pub fn judgement(&self) -> String {
         let verdict = match (self.stuck(), self.has_violation()) {
-            (Some(_), false) => self.progress().to_owned(),
             (Some(_), true) => format!("{}, {}", self.verdict(), self.progress()),
-            (None, _) => self.verdict().to_owned(),
+            _ => self.verdict().to_owned(),
         };
         let expectation = match self.is_expected() {
             Some(true) if self.has_failed() => ", as expected".to_owned(),
@@ -602,7 +629,7 @@ impl Checked {
     #[must_use]
     pub fn title(&self) -> String {
         let stop = match &self.report.verdict {
-            Verdict::Undecided(stop) => format!(" ({stop})"),
+            Verdict::Undecided(stop) if self.verdict() == "undecided" => format!(" ({stop})"),
             _ => String::new(),
         };
         let (library, variant, over) = (self.library, self.variant, &self.over);
@@ -617,7 +644,7 @@ impl Checked {
             let (world, client, stuck) = self.stuck()?;
             let name = format!("{}-{}", self.library, self.variant);
             return Some(Finding {
-                title: format!("{}: {}", self.title(), self.progress()),
+                title: self.title(),
                 litmus: print::client(self.dialect(), &name, world, client, &[]) + "ends\n",
                 implemented,
                 assertion: 0,

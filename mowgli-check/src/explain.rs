@@ -525,14 +525,10 @@ impl ProgramWords {
             for edge in &refutation.edges {
                 let _ = writeln!(out, "    {}", self.sentence(edge));
             }
-            match refutation.demand {
-                _ if refutation.edges.is_empty() => {
-                    out.push_str("    no write has the values that are then to be read\n")
-                }
-                Some((library, demand)) => {
-                    let _ = writeln!(out, "    which {library} excludes ({demand})");
-                }
-                None => out.push_str("    back to the first event: a cycle\n"),
+            let end = refutation_end(refutation);
+            let _ = writeln!(out, "    {}", end.as_deref().unwrap_or("back to the first event: a cycle"));
+            if let Some(line) = self.other_order(refutation) {
+                let _ = writeln!(out, "    {line}");
             }
         }
         if let Some(stop) = stop {
@@ -541,6 +537,25 @@ impl ProgramWords {
             out.push_str("  and so on: there are more ways to get it, each impossible\n");
         }
         out
+    }
+
+    /// Returns a line that the other order of two calls is impossible, too, if a cycle follows an order such as that of a lock. The
+    /// search has derived the order from the values that are read.
+    #[must_use]
+    pub fn other_order(&self, refutation: &Refutation) -> Option<String> {
+        let relation = refutation.edges.iter().find(|edge| edge.is_ordered)?.relation;
+        // What a put sends has mostly its initial value, which nothing overwrites.
+        let counts = |(read, write): &&Assumed| match write {
+            Some(write) => write.thread != read.thread,
+            None => read.read == Some(read.event.ret),
+        };
+        let reads = refutation.assumed.iter().filter(counts).map(|(read, write)| match write {
+            Some(write) => format!("{} reads from {}", self.end(read), self.end(write)),
+            None => format!("{} reads the initial value", self.end(read)),
+        });
+        let reads = reads.unique().join(", and ");
+        let why = if reads.is_empty() { String::new() } else { format!(": {reads}") };
+        Some(format!("the other order of {relation} is impossible, too{why}"))
     }
 
     /// Prints an edge as a sentence.
@@ -587,6 +602,16 @@ impl ProgramWords {
         } else {
             text.clone()
         }
+    }
+}
+
+/// Returns the line behind the edges of a refutation; `None` if they are a cycle.
+#[must_use]
+pub fn refutation_end(refutation: &Refutation) -> Option<String> {
+    match refutation.demand {
+        _ if refutation.edges.is_empty() => Some("no write has the values that are then to be read".to_owned()),
+        Some((library, demand)) => Some(format!("which {library} excludes ({demand})")),
+        None => None,
     }
 }
 

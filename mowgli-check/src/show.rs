@@ -1,6 +1,7 @@
 //! Executions printed as text and as graphs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
@@ -169,7 +170,7 @@ fn events_with(execution: &Execution, names: &Names, behind: &dyn Fn(usize) -> S
 }
 
 /// Prints an execution with a witness of its local soundness: f as the nesting of events, and g behind the events. Below stand the parts of
-/// so', and reads-from and the order of writes between threads.
+/// so'. Then come reads-from and the order of writes between threads, and the edges of so by which g(so') is within hb.
 #[must_use]
 pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> String {
     let Scene { execution, names, .. } = *scene;
@@ -191,23 +192,77 @@ pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> Stri
         let stamp = if several(call) { format!(" {stamp}") } else { String::new() };
         format!("{} {}{stamp}", names.thread(call.thread), names.event(call))
     };
-    let mut listed = Pairs::new();
+    // The same pair may be in several parts.
+    let mut listed: Vec<((usize, usize), Vec<&str>)> = Vec::new();
     for (name, pairs) in so {
-        let pairs = reduced(&pairs.iter().copied().collect());
-        // The same pair may be in several parts.
-        for (a, b) in pairs.into_iter().filter(|pair| listed.insert(*pair)) {
-            let _ = writeln!(out, "  so': {} -> {}  ({name})", promise(a), promise(b));
+        for pair in reduced(&pairs.iter().copied().collect()) {
+            match listed.iter_mut().find(|(known, _)| *known == pair) {
+                Some((_, names)) => names.push(name),
+                None => listed.push((pair, vec![name])),
+            }
         }
     }
+    for ((a, b), names) in &listed {
+        let _ = writeln!(out, "  so': {} -> {}  ({})", promise(*a), promise(*b), names.iter().join(", "));
+    }
     let thread = |s: usize| execution.events[execution.subs[s].event].thread;
-    for (library, relation, pairs) in named(scene).iter().filter(|(_, relation, _)| ["rf", "mo"].contains(&&**relation))
-    {
-        // Within a thread the text has the order already.
-        let across = pairs.iter().copied().filter(|&(a, b)| thread(a) != thread(b)).collect();
-        let reads = self::pairs(execution, names, &across);
-        reads.lines().for_each(|line| out.push_str(&format!("  {relation} of {library}: {}\n", line.trim_start())));
+    // Within a thread the text has the order already.
+    let across = |pairs: &Pairs| -> Pairs { pairs.iter().copied().filter(|&(a, b)| thread(a) != thread(b)).collect() };
+    let memory = named(scene).into_iter().filter(|(_, relation, _)| ["rf", "mo"].contains(&relation.as_str()));
+    let memory = memory.map(|(library, relation, pairs)| (library, relation, reduced(&across(&pairs)))).collect_vec();
+    let shown: Pairs = memory.iter().flat_map(|(.., pairs)| pairs.iter().copied()).collect();
+    let promised = listed.iter().map(|&((a, b), _)| (g[a].2, g[b].2)).collect();
+    let carries = carriers(scene, &shown, &promised);
+    let of_so = scene.judged.so.iter().map(|(library, part, pairs)| {
+        (library.to_string(), (*part).to_owned(), across(pairs).intersection(&carries).copied().collect())
+    });
+    let mut edges: Vec<((usize, usize), String, Vec<String>)> = Vec::new();
+    for (library, relation, pairs) in memory.into_iter().chain(of_so) {
+        for pair in pairs {
+            match edges.iter_mut().find(|(known, of, _)| *known == pair && *of == library) {
+                Some((.., relations)) if relations.contains(&relation) => {}
+                Some((.., relations)) => relations.push(relation.clone()),
+                None => edges.push((pair, library.clone(), vec![relation.clone()])),
+            }
+        }
+    }
+    for (pair, library, relations) in &edges {
+        let edge = pairs(execution, names, &Pairs::from([*pair]));
+        let _ = writeln!(out, "  {} of {library}: {}", relations.iter().join(", "), edge.trim());
     }
     out
+}
+
+/// Returns the edges of so by which hb has these pairs: those of a shortest path for each, with only `known` ones between threads if
+/// they suffice.
+fn carriers(scene: &Scene<'_>, known: &Pairs, wanted: &Pairs) -> Pairs {
+    let Scene { execution, libraries, judged, .. } = *scene;
+    let thread = |s: usize| execution.events[execution.subs[s].event].thread;
+    let ppo = execution.ppo(libraries);
+    let all: Pairs = judged.so.iter().flat_map(|(.., pairs)| pairs.iter().copied()).collect();
+    let is_known = |&&(a, b): &&(usize, usize)| thread(a) == thread(b) || known.contains(&(a, b));
+    let some: Pairs = all.iter().filter(is_known).copied().collect();
+    let path = |so: &Pairs, from, to| path(&so.union(&ppo).copied().collect(), from, to);
+    let paths = wanted.iter().filter_map(|&(from, to)| path(&some, from, to).or_else(|| path(&all, from, to)));
+    paths.flatten().filter(|edge| all.contains(edge)).collect()
+}
+
+/// Returns the edges of a shortest path.
+fn path(edges: &Pairs, from: usize, to: usize) -> Option<Vec<(usize, usize)>> {
+    let mut came = BTreeMap::from([(from, from)]);
+    let mut todo = VecDeque::from([from]);
+    while let Some(a) = todo.pop_front().filter(|a| *a != to) {
+        for &(_, b) in edges.range((a, 0)..=(a, usize::MAX)) {
+            if let Entry::Vacant(new) = came.entry(b) {
+                new.insert(a);
+                todo.push_back(b);
+            }
+        }
+    }
+    came.get(&to)?;
+    let before = |b: &usize| Some(came[b]).filter(|a| a != b);
+    let nodes: Vec<usize> = std::iter::successors(Some(to), before).collect();
+    Some(nodes.windows(2).map(|ends| (ends[1], ends[0])).collect())
 }
 
 /// An event of an execution, in machine-readable form.

@@ -48,7 +48,7 @@
 //! }");
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -503,68 +503,118 @@ impl fmt::Display for CallTerm {
     }
 }
 
-/// The body as pseudo-code, in the notation of the papers.
+/// The body as pseudo-code, in the notation of the papers. A variable whose name is that of something else that its scope uses has
+/// another name.
 impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, 0)
+        self.write(f, 0, &VarNames::new())
     }
 }
 
+/// The names of variables that are not printed by their own, by number.
+type VarNames = BTreeMap<usize, Name>;
+
+/// Returns an expression with these names.
+fn renamed(e: Expr, names: &VarNames) -> Expr {
+    e.replaced(&mut |term| match term {
+        ExprTerm::Var(var) => {
+            names.get(&var.number).map(|name| ExprTerm::Var(Var { name: name.text(), ..*var }).into())
+        }
+        _ => None,
+    })
+}
+
 impl Body {
-    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+    /// Adds a name for a variable, if other variables or arguments that its scope uses are printed by its own.
+    fn name_apart(&self, var: &Var, names: &mut VarNames) {
+        let mut own = BTreeSet::from([var.number]);
+        self.statements(&mut |body| {
+            if let Stmt::Let(Some(var), ..) | Stmt::For(var, ..) | Stmt::Collect(var, ..) = body.stmt() {
+                own.insert(var.number);
+            }
+        });
+        let mut others = BTreeSet::new();
+        self.expressions(&mut |e| {
+            renamed(e, names).each(&mut |e| match e.term() {
+                ExprTerm::Var(other) if !own.contains(&other.number) => _ = others.insert(other.name),
+                ExprTerm::Arg(_, name) => _ = others.insert(name),
+                _ => {}
+            });
+        });
+        if others.contains(var.name) {
+            let mut all = (2..).map(|n| Name::new(&format!("{}{n}", var.name)));
+            names.insert(
+                var.number,
+                all.find(|name| !others.contains(name.text())).expect("there are more names than others"),
+            );
+        }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize, names: &VarNames) -> fmt::Result {
         let indent = "  ".repeat(depth);
         match self.stmt() {
             Stmt::Let(var, first, rest) => {
+                let mut inside = names.clone();
                 match var {
-                    Some(var) => first.write_bound(f, depth, &format!("let {} = ", var.name))?,
-                    None => first.write(f, depth)?,
+                    Some(var) => {
+                        rest.name_apart(var, &mut inside);
+                        let name = inside.get(&var.number).map_or(var.name, |name| name.text());
+                        first.write_bound(f, depth, &format!("let {name} = "), names)?;
+                    }
+                    None => first.write(f, depth, names)?,
                 }
                 if *rest == Self::unit() {
                     return Ok(());
                 }
                 writeln!(f, ";")?;
-                rest.write(f, depth)
+                rest.write(f, depth, &inside)
             }
             _ => {
                 f.write_str(&indent)?;
-                self.write_bound(f, depth, "")
+                self.write_bound(f, depth, "", names)
             }
         }
     }
 
-    fn write_bound(&self, f: &mut fmt::Formatter<'_>, depth: usize, before: &str) -> fmt::Result {
+    fn write_bound(&self, f: &mut fmt::Formatter<'_>, depth: usize, before: &str, names: &VarNames) -> fmt::Result {
         let indent = "  ".repeat(depth);
         if !before.is_empty() {
             write!(f, "{indent}{before}")?;
         }
-        let block = |f: &mut fmt::Formatter<'_>, inside: &Self| {
+        let block = |f: &mut fmt::Formatter<'_>, inside: &Self, names: &VarNames| {
             writeln!(f, "{{")?;
-            inside.write(f, depth + 1)?;
+            inside.write(f, depth + 1, names)?;
             write!(f, "\n{indent}}}")
         };
+        let expr = |e: &Expr| renamed(*e, names);
         match self.stmt() {
-            Stmt::Value(e) => write!(f, "{e}"),
-            Stmt::Call(call) => write!(f, "{call}"),
-            Stmt::Let(..) => block(f, self),
+            Stmt::Value(e) => write!(f, "{}", expr(e)),
+            Stmt::Call(call) => {
+                write!(f, "{}", CallTerm { args: call.args.iter().map(expr).collect(), ..call.clone() })
+            }
+            Stmt::Let(..) => block(f, self, names),
             Stmt::If(condition, yes, no) => {
-                write!(f, "if {condition} ")?;
-                block(f, yes)?;
+                write!(f, "if {} ", expr(condition))?;
+                block(f, yes, names)?;
                 if *no == Self::unit() {
                     return Ok(());
                 }
                 f.write_str(" else ")?;
-                block(f, no)
+                block(f, no, names)
             }
             Stmt::Loop(round) if *round == Self::unit() => f.write_str("loop {}"),
             Stmt::Loop(round) => {
                 f.write_str("loop ")?;
-                block(f, round)
+                block(f, round, names)
             }
             Stmt::Break(e) if *e == Val::Unit.into() => f.write_str("break"),
-            Stmt::Break(e) => write!(f, "break {e}"),
+            Stmt::Break(e) => write!(f, "break {}", expr(e)),
             Stmt::For(var, set, round) | Stmt::Collect(var, set, round) => {
-                write!(f, "for {} in {set} ", var.name)?;
-                block(f, round)
+                let mut inside = names.clone();
+                round.name_apart(var, &mut inside);
+                let name = inside.get(&var.number).map_or(var.name, |name| name.text());
+                write!(f, "for {name} in {} ", expr(set))?;
+                block(f, round, &inside)
             }
         }
     }

@@ -252,6 +252,17 @@ fn an_edit_that_changes_nothing_says_so() {
 }
 
 /// A result that is used is there only once its call was made.
+/// What is written is the first value, and not the result of the last read, which has the same name.
+#[test]
+fn two_variables_of_a_scope_are_printed_by_different_names() {
+    let of = one_does(
+        |x| body! { let v = Method::read(x.part("y", [])); Method::write(x, v); Method::read(x) },
+    );
+    let late = of.delay(calls!(Method::Write { .. }));
+    let text = late.bodies().and_then(|all| all.get("One")).expect("a body").to_string();
+    assert_eq!(text, "let v = memory::Read(x.y);\nlet v2 = memory::Read(x);\nmemory::Write(x, v);\nv2");
+}
+
 #[test]
 fn a_delayed_call_whose_result_is_used_is_named() {
     let mistake = copies().delay(calls!(Method::Read { .. })).mistake().expect("the second write writes what was read");

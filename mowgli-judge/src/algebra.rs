@@ -396,6 +396,18 @@ impl Rel {
         }
     }
 
+    /// True if the expression mentions one of these choices, by their positions.
+    fn mentions_choice(&self, is_one: &dyn Fn(usize) -> bool) -> bool {
+        match self.expr() {
+            RelExpr::Chosen(choice) => is_one(*choice),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
+                a.mentions_choice(is_one) || b.mentions_choice(is_one)
+            }
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => a.mentions_choice(is_one),
+            _ => false,
+        }
+    }
+
     /// True if the relation may have pairs only because there is no path through other subevents. This is so for a
     /// difference that takes away a composition.
     fn denies_a_path(&self) -> bool {
@@ -701,6 +713,14 @@ impl Spec {
             Choice::Order { .. } => ChoiceRole::Order,
             Choice::Orient { .. } => ChoiceRole::Orientation,
         })
+    }
+
+    /// True if edges of a part of so with this name follow a chosen order, as those of locks follow the order of their acquisitions.
+    #[must_use]
+    pub fn follows_order(&self, edge: &str) -> bool {
+        let is_order = |choice: usize| matches!(self.choices[choice].1, Choice::Order { .. });
+        let has_name = |rel: &Rel| rel.said().is_some_and(|said| said.name == edge);
+        self.so.iter().any(|(_, rel)| has_name(rel) && rel.mentions_choice(&is_order))
     }
 
     /// Returns the relation of the choice of this name, if there is one.

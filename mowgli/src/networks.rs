@@ -110,7 +110,8 @@ impl TableCell {
         };
         match checked {
             Ok(checked) => {
-                let progress = checked.stuck().map(|_| format!(", {}", checked.progress())).unwrap_or_default();
+                let also = checked.stuck().filter(|_| checked.report.violation.is_some());
+                let progress = also.map(|_| format!(", {}", checked.progress())).unwrap_or_default();
                 let reason = checked.stop().map(ToString::to_string);
                 // A limit may stop the search for a wrong outcome after local soundness has failed.
                 let verdict = match checked.report.violation {
@@ -246,9 +247,8 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
                 Err(failure) => return CheapestRepair::none(failure.to_string()),
             };
             let is_right = is_good(checked.verdict()) == Some(true);
-            let ends = checked.stuck().is_none();
             let verdict = checked.verdict().to_owned();
-            CheapestRepair { cost: (is_right && ends).then_some(cost), insert, text, verdict, proved, open }
+            CheapestRepair { cost: is_right.then_some(cost), insert, text, verdict, proved, open }
         }
     }
 }

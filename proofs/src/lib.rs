@@ -31,21 +31,19 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
-use mowgli_check::check::{CheckOptions, Checked, check, with_question, words};
-use mowgli_check::explain::{concretised, explain, of_test};
+use mowgli_check::check::{CheckOptions, Checked, check, check_client, words};
+use mowgli_check::explain::{ProgramWords, concretised, explain, of_test, refutation_end};
 use mowgli_check::litmus::parse::{parse, parse_in};
-use mowgli_check::litmus::print::{Dialect, client as client_text};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
-use mowgli_check::litmus::test::Model;
 use mowgli_core::problem::Limits;
-use mowgli_core::soundness::client::{Bound, Client, strategy};
-use mowgli_core::soundness::verdict::Question;
+use mowgli_core::search::refute::Refutation;
+use mowgli_core::soundness::client::{Bound, Client, are_at_most, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 
 /// Returns a bound of so many threads, nodes, and calls of each thread. It has one object, three iterations of loops,
 /// and the value 1.
@@ -257,14 +255,15 @@ const ACCEPTED: usize = 40;
 const REFUTED: usize = 25;
 
 /// Returns a text of at most so many lines.
+#[track_caller]
 fn reviewable(text: String, most: usize) -> String {
     let lines = text.lines().count();
     assert!(lines <= most, "{lines} lines are more than the {most} that a person reviews:\n{text}");
     text
 }
 
-/// Asserts that a variant of an entry is locally sound for so many random clients within a bound. One that is not is shrunk, and printed.
-/// The bound may be larger than one at which all clients can be enumerated.
+/// Asserts that a variant of an entry is locally sound for so many random clients within a bound, and that their calls return. A failure
+/// shows a smallest client. The bound may be larger than one at which all clients can be enumerated.
 #[macro_export]
 macro_rules! assert_random_sound {
     ($entry:expr, $variant:expr, $bound:expr, $clients:expr $(,)?) => {
@@ -272,48 +271,79 @@ macro_rules! assert_random_sound {
     };
 }
 
-/// Checks random clients, for [`assert_random_sound!`].
+/// The seed of random clients, if `PROPTEST_RNG_SEED` gives no other.
+const SEED: u64 = 41;
+
+/// The most attempts to make a random client smaller, and the most clients below it that are checked for a smallest one.
+const SMALLER: u32 = 2_000;
+
+/// Checks random clients, for [`assert_random_sound!`]. The same seed draws the same clients.
 ///
 /// # Panics
-/// If a client is not locally sound; the message has the client that remains after shrinking. Also if the variant does not exist, or too
-/// many clients are undecided or not covered by the specification.
+/// If a client is not locally sound, or its calls do not return although the specification lets them. The message has a smallest such
+/// client, and the command that draws the same ones. Also if the variant does not exist, or too many clients are undecided or not covered by
+/// the specification.
 #[track_caller]
 pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) {
     let library = entry.library().unwrap_or_else(|e| panic!("{e}"));
     let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
     let is_covered = |(world, client): &(World, Client)| client.is_well_formed(library, world);
     let all = strategy(&*entry.subject, bound).prop_filter("the specification covers the client", is_covered);
-    let config = Config { cases: clients, failure_persistence: None, ..Config::default() };
-    let is_sound = |(world, client): (World, Client)| {
-        let ask = |question: &Question<'_>| question.is_locally_sound(&world, &client);
-        match with_question(entry, variant, bound, &CheckOptions::default(), ask) {
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(TestCaseError::fail("an execution has no g")),
-            Ok(Err(stop)) => Err(TestCaseError::reject(stop.to_string())),
-            Err(error) => panic!("{error}"),
+    let seed = match Config::default().rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => SEED,
+    };
+    let config = Config {
+        cases: clients,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        max_shrink_iters: SMALLER,
+        ..Config::default()
+    };
+    let ask = |client: &(World, Client)| {
+        check_client(entry, variant, bound, &CheckOptions::default(), client).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let is_sound = |client| {
+        let checked = ask(&client);
+        match checked.stop() {
+            _ if checked.has_failed() => Err(TestCaseError::fail(checked.verdict())),
+            Some(stop) => Err(TestCaseError::reject(stop.to_string())),
+            None => Ok(()),
         }
     };
+    let what = format!("{} ({}): {clients} random clients from the seed {seed}", entry.name, variant.name);
     match TestRunner::new(config).run(&all, is_sound) {
-        Ok(()) => {}
-        Err(TestError::Abort(why)) => panic!("{} ({}): {why}", entry.name, variant.name),
-        Err(TestError::Fail(why, (world, client))) => {
-            let dialect = Dialect::with(
-                Model::of(&entry.specification.and(&entry.memory.libraries)),
-                library.name(),
-                library.object(),
+        Ok(()) => println!("{what}"),
+        Err(TestError::Abort(why)) => panic!("{what}: {why}"),
+        Err(TestError::Fail(_, found)) => {
+            let smaller = smaller(entry, bound, &found.1);
+            let first = smaller.iter().map(ask).find(Checked::has_failed).unwrap_or_else(|| ask(&found));
+            panic!(
+                "{what}: one is not sound. The same again: PROPTEST_RNG_SEED={seed} cargo test\n\n{}",
+                explanation(&first)
             );
-            let client = client_text(dialect, "client", &world, &client, &[]);
-            panic!("{} ({}) is not locally sound: {why} of\n\n{client}", entry.name, variant.name);
         }
     }
+}
+
+/// Returns the clients of fewer calls than this one, the smallest first; not those of a number of calls for which they are too many.
+fn smaller(entry: &Entry, bound: &Bound, than: &Client) -> Vec<(World, Client)> {
+    let within = |total| entry.clients(&Bound { total: Some(total), ..bound.clone() }, &|| false);
+    let few = |total: &usize| {
+        let bound = Bound { total: Some(*total), ..bound.clone() };
+        are_at_most(&*entry.subject, &bound, SMALLER.into())
+    };
+    (1..than.len()).take_while(few).last().and_then(|total| within(total).ok()).unwrap_or_default()
 }
 
 /// Returns an accepted execution of an implementation for a snapshot. It has the test, an execution in which the first assertion holds, and
 /// its witness (LOCO Def. 3.13). See [`mowgli_check::explain::concretised`].
 ///
 /// # Panics
-/// If the test cannot be read, or has no such execution with a witness. Also if the text has more than 40 lines.
+/// If the test cannot be read, or breaks an assumption of a specification, which then promises nothing. Also if it has no such execution with
+/// a witness, or the text has more than 40 lines.
 #[must_use]
+#[track_caller]
 pub fn accepted(implemented: &str, litmus: &str) -> String {
     accepted_in(Catalogue::builtin(), implemented, litmus)
 }
@@ -323,24 +353,34 @@ pub fn accepted(implemented: &str, litmus: &str) -> String {
 /// # Panics
 /// As [`accepted`].
 #[must_use]
+#[track_caller]
 pub fn accepted_of(entry: Entry, implemented: &str, litmus: &str) -> String {
     accepted_in(&Catalogue::with([entry]).unwrap_or_else(|e| panic!("{e}")), implemented, litmus)
 }
 
+#[track_caller]
 fn accepted_in(catalogue: &Catalogue, implemented: &str, litmus: &str) -> String {
     let test = parse_in(catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
-    let text = concretised(catalogue, &test, implemented, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let answer = solve_in(catalogue, &test, &[], Limits::default());
+    assert!(answer.outside.is_empty(), "{} by {implemented}: {}", test.name, answer.outside.join("; "));
+    let text = concretised(catalogue, &test, implemented, Limits::default());
+    let text = text.unwrap_or_else(|e| panic!("{} by {implemented}: {e}", test.name));
     reviewable(format!("{litmus}\n\n{text}"), ACCEPTED)
 }
 
 /// Returns the sentences that forbid the outcome of a counterexample, of the first way to get it.
 #[must_use]
 pub fn cycle(checked: &Checked) -> Option<String> {
+    forbidding(checked, &|_, _| Vec::new())
+}
+
+/// Returns the same with more lines about the first way.
+fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Vec<String>) -> Option<String> {
     let counterexample = checked.counterexample()?;
     let (refutations, _) = counterexample.refutations.so_far();
     let words = words(counterexample);
     Some(match refutations.first() {
-        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).join("\n"),
+        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).chain(more(&words, first)).join("\n"),
         None => words.refutations(&counterexample.refutations).trim().to_owned(),
     })
 }
@@ -350,8 +390,12 @@ pub fn cycle(checked: &Checked) -> Option<String> {
 /// # Panics
 /// If the check has no counterexample, or the text has more than 25 lines.
 #[must_use]
+#[track_caller]
 pub fn refuted(checked: &Checked) -> String {
-    let (Some(cycle), Some(client)) = (cycle(checked), checked.litmus()) else {
+    let more = |words: &ProgramWords, first: &Refutation| {
+        refutation_end(first).into_iter().chain(words.other_order(first)).collect()
+    };
+    let (Some(cycle), Some(client)) = (forbidding(checked, &more), checked.litmus()) else {
         panic!("no client has a wrong outcome: {}", checked.title());
     };
     let (library, variant, verdict) = (checked.library, checked.variant, checked.verdict());
@@ -391,6 +435,8 @@ fn without_lines(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mowgli_libraries::prelude::*;
+
     use super::*;
 
     #[test]
@@ -424,5 +470,96 @@ mod tests {
     #[should_panic(expected = "not expected:\n  a=0")]
     fn a_failure_shows_the_outcomes_that_differ() {
         assert_outcomes!("RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n a := x ;\n", ["a=1"]);
+    }
+
+    /// A handshake: an acceptance waits for the offer, so a client without one never ends. `enough` is the value that it waits for.
+    fn handshake(enough: i64) -> Entry {
+        methods! {
+            enum Method of HANDSHAKE = "handshake" {
+                /// Offers.
+                fn offer = Offer(x: Object);
+                /// Waits for the offer.
+                fn accept = Accept(x: Object);
+            }
+        }
+        fn flag(x: Expr) -> Expr {
+            x.part("flag", [])
+        }
+        fn shapes() -> &'static Shapes {
+            shapes! { Method:
+                Offer { x } => { for n in (all_nodes()) { aGF(n): writes x at n, 1 } }
+                Accept { x } => { aCR: reads x at here, 1 }
+            }
+        }
+        fn spec() -> Spec {
+            spec! {
+                let rf = reads_from(reads, writes);
+                let offered = same_event; rf;
+                say offered = "{b} accepts the offer of {a}";
+                so = offered;
+            }
+        }
+        let bodies = bodies! { Method:
+            Offer { x } => {
+                Shared::gf(all_nodes());
+                Shared::write(flag(x), 1);
+                Shared::bcast(flag(x), Val::NoWid, all_nodes().without(here()))
+            }
+            Accept { x } => {
+                loop { let seen = Shared::read(flag(x)); if (seen == enough) { break } }
+            }
+        };
+        let published = Over::<Method>::terms(bodies).part("flag", sv::variable());
+        Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(published, &[(2, 2, 1)])
+    }
+
+    #[test]
+    fn a_call_that_waits_for_another_thread_is_sound() {
+        assert_eq!(assert_sound!(handshake(1), "published").verdict(), "sound");
+        assert_random_sound!(handshake(1), "published", bound(3, 2, 2), 20);
+    }
+
+    /// The offer has come, and the acceptance waits for something else.
+    #[test]
+    #[should_panic(expected = "expected sound: handshake (published) over sv")]
+    fn a_call_that_never_returns_is_not_sound() {
+        assert_sound!(handshake(2), "published");
+    }
+
+    /// The message has the client, and what its thread waits for.
+    #[test]
+    fn a_call_that_never_returns_is_shown() {
+        let checked = handshake(2).checked("published", &bound(2, 2, 1));
+        assert_eq!(checked.verdict(), "blocks");
+        let text = explanation(&checked);
+        assert!(text.contains("this client never ends") && text.contains("x.accept"), "{text}");
+        assert!(text.contains("goes round in a loop for ever: each round reads 1 from x.flag"), "{text}");
+    }
+
+    fn random_failure(entry: &Entry, variant: &str) -> String {
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            assert_random_sound!(entry, variant, bound(3, 3, 3), 20);
+        }));
+        *found.expect_err("it is not sound").downcast::<String>().expect("a message")
+    }
+
+    #[test]
+    fn a_random_client_that_never_ends_is_a_smallest_one() {
+        let text = random_failure(&handshake(2), "published");
+        assert!(text.contains("The same again: PROPTEST_RNG_SEED=") && text.contains("never ends"), "{text}");
+        assert!(text.contains(" P1@1    | P2@1     ;\n x.offer | x.accept ;\n\n"), "{text}");
+    }
+
+    /// The lock of the second thread is not released, so the specification promises nothing.
+    #[test]
+    #[should_panic(expected = "the test breaks the assumption of slock")]
+    fn a_client_outside_of_the_specification_is_not_accepted() {
+        let test = "RDMA_WAIT t { nodes 2; strong lock l at 1; x@1 = 0; }
+ P1@2      | P2@1   ;
+ acq(l)    | acq(l) ;
+ put(x, 1) | a := x ;
+ rel(l)    |        ;
+allowed (a=1)";
+        let _ = accepted("slock", test);
     }
 }

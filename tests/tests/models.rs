@@ -84,13 +84,13 @@ fn entry_of(all: Vec<Entry>, name: &str) -> Entry {
     all.into_iter().find(|e| e.name == name).expect("a built-in library")
 }
 
-/// Flags of threads make a lock on a machine without store buffers.
+/// Flags of threads make a lock on a machine without store buffers. Two threads may wait for each other, but are never in it together.
 #[test]
 fn an_implementation_is_sound_over_one_model_and_not_over_another() {
     let spinlock = || entry_of(x86::catalogue(), "spinlock");
     assert_eq!(checked(&spinlock(), "flags").unwrap().verdict(), "unsound");
     let without_buffers = spinlock().with_order(|_: X86Stamp, _| true);
-    assert_eq!(checked(&without_buffers, "flags").unwrap().verdict(), "sound");
+    assert_eq!(checked(&without_buffers, "flags").unwrap().verdict(), "stuck");
 }
 
 /// The libraries below an entry are those of the catalogue, over the stamp order of the entry.

@@ -42,6 +42,8 @@ pub struct Edge {
     pub sentence: &'static str,
     /// The later subevent.
     pub to: CycleEnd,
+    /// Whether it follows a chosen order between subevents without values. The search has excluded the other order before.
+    pub is_ordered: bool,
 }
 
 /// One way to get an outcome, with the reason why it is impossible.
@@ -137,7 +139,13 @@ impl Why<'_, '_> {
     }
 
     fn edge(&self, (a, (relation, sentence), b): Labelled) -> Edge {
-        Edge { from: self.end(a), relation, sentence, to: self.end(b) }
+        let (from, to) = (self.end(a), self.end(b));
+        let of = |end: &CycleEnd| self.libraries.spec(end.event.call.library);
+        let is_ordered = from.thread != to.thread
+            && to.wrote.is_none()
+            && to.read.is_none()
+            && of(&to).is_some_and(|spec| spec.follows_order(relation));
+        Edge { from, relation, sentence, to, is_ordered }
     }
 
     fn conflict(&self, conflict: Conflict) -> (Option<(Name, &'static str)>, Vec<Labelled>) {

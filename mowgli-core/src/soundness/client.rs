@@ -266,8 +266,11 @@ pub fn well_formed(
         Ok(())
     };
     let searched = bounds.iter().try_for_each(|bound| for_each(subject, bound, expired, &mut add));
-    sort(&mut all);
-    all.dedup();
+    // After the deadline the order does not matter, and to sort takes long.
+    if searched != Err(Stop::Time) {
+        sort(&mut all);
+        all.dedup();
+    }
     Found::new((all, generated), searched.err())
 }
 
@@ -375,17 +378,18 @@ pub fn strategy<'a>(
         (any::<Index>(), prop::collection::vec(any::<Index>(), 1..=bound.calls)),
         1..=bound.threads,
     );
-    (1..=bound.nodes, any::<Index>(), threads).prop_map(move |(nodes, world, threads)| {
+    let all = (1..=bound.nodes, any::<Index>(), threads);
+    all.prop_filter_map("there are objects for the threads", move |(nodes, world, threads)| {
         let placement: Vec<Node> = threads.iter().map(|(n, _)| Node(n.index(usize::from(nodes)) as u8 + 1)).collect();
         let worlds = subject.worlds(&World::new(nodes, &placement), bound, &|| false);
-        let world = worlds[world.index(worlds.len())].clone();
+        let world = (!worlds.is_empty()).then(|| worlds[world.index(worlds.len())].clone())?;
         let of_thread = |(t, (_, picks)): (usize, &(Index, Vec<Index>))| {
             let calls = subject.calls(&world, Tid::from_index(t), bound, &|| false);
             let picks = if calls.is_empty() { &[][..] } else { &picks[..] };
             picks.iter().map(|pick| calls[pick.index(calls.len())].clone()).collect()
         };
         let client = Client { threads: threads.iter().enumerate().map(of_thread).collect() };
-        (world, client)
+        Some((world, client))
     })
 }
 

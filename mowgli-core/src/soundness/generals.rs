@@ -67,7 +67,11 @@ impl Generals {
     pub(super) fn of(question: &Question<'_>, clients: &[(World, Client)], orbits: &Orbits) -> Self {
         let independence = Independence::of(question);
         let largest = largest(clients);
-        if independence == Independence::default() || question.crashing.is_some() || largest > i64::MAX - LAST {
+        if independence == Independence::default()
+            || question.crashing.is_some()
+            || largest > i64::MAX - LAST
+            || (question.expired)()
+        {
             return Self::default();
         }
         let last = LAST.max(largest);
@@ -86,7 +90,8 @@ impl Generals {
         if !integers.iter().all(|v| symmetry.renames(*v)) {
             return Self::default();
         }
-        let mut images = merged(&all, &clients, &symmetric(&symmetry, &integers, &clients));
+        let Some(orbits) = symmetric(&symmetry, &integers, &clients, question.expired) else { return Self::default() };
+        let mut images = merged(&all, &clients, &orbits);
         // A client that is the only one is searched itself.
         let counts = images.values().counts_by(|image| image.of);
         images.retain(|_, image| counts[&image.of] > 1);

@@ -20,14 +20,17 @@ pub struct Orbits {
     pub(super) symmetry: Symmetry,
 }
 
+/// The number of clients after which a deadline is looked at again.
+const PART: usize = 1_000;
+
 impl Orbits {
-    /// Returns the orbits of the clients of a question.
+    /// Returns the orbits of the clients of a question. After the deadline each client is one.
     #[must_use]
     pub fn of(question: &Question<'_>, clients: &[(World, Client)]) -> Self {
         let symmetry = Symmetry::of(question, clients);
-        let alone = || (0..clients.len()).map(|i| vec![i]).collect();
-        let members =
-            if symmetry.is_trivial() { alone() } else { symmetric(&symmetry, &question.bound.values, clients).0 };
+        let found = || symmetric(&symmetry, &question.bound.values, clients, question.expired);
+        let found = if symmetry.is_trivial() { None } else { found() };
+        let members = found.map_or_else(|| (0..clients.len()).map(|i| vec![i]).collect(), |(members, _)| members);
         let class = members.iter().enumerate().map(|(number, all)| (all[0], number)).collect();
         Self { members, class, symmetry }
     }
@@ -49,23 +52,28 @@ impl Orbits {
 }
 
 /// Returns the orbits: the classes of equal canonical forms, split by the renamings that are allowed. Also returns the renaming
-/// of each client to its form. Integers other than `values` stay.
+/// of each client to its form. Integers other than `values` stay. Returns `None` after the deadline.
 pub(super) fn symmetric(
     symmetry: &Symmetry,
     values: &[i64],
     clients: &[(World, Client)],
-) -> (Vec<Vec<usize>>, Vec<Renaming>) {
+    expired: &(dyn Fn() -> bool + Sync),
+) -> Option<(Vec<Vec<usize>>, Vec<Renaming>)> {
     // Permute the threads only of one client in each class that is equal without that, because permutations are
     // expensive.
     let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
-    let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
+    let of_part = |part: &[(World, Client)]| (!expired()).then(|| part.iter().map(canonical).collect());
+    let parts: Option<Vec<Vec<(Canonical, Renaming)>>> = clients.par_chunks(PART).map(of_part).collect();
+    let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = parts?.into_iter().flatten().unzip();
     let mut classes = equal(forms.iter());
     if symmetry.exchanges_threads() {
         let wide = |members: &Vec<usize>| {
             let (world, client) = &forms[members[0]];
             Renaming::canonical(world, client, values, true)
         };
-        let wide: Vec<(Canonical, Renaming)> = classes.par_iter().map(wide).collect();
+        let of_part = |part: &[Vec<usize>]| (!expired()).then(|| part.iter().map(wide).collect());
+        let parts: Option<Vec<Vec<(Canonical, Renaming)>>> = classes.par_chunks(PART).map(of_part).collect();
+        let wide: Vec<(Canonical, Renaming)> = parts?.into_iter().flatten().collect();
         for (members, (_, renaming)) in classes.iter().zip(&wide) {
             members.iter().for_each(|&i| to_form[i] = to_form[i].then(renaming));
         }
@@ -75,7 +83,7 @@ pub(super) fn symmetric(
     }
     classes.par_iter_mut().for_each(|members| members.sort_unstable());
     let orbits = classes.par_iter().flat_map_iter(|members| split(symmetry, members, clients, &to_form)).collect();
-    (orbits, to_form)
+    Some((orbits, to_form))
 }
 
 /// Splits a class into orbits. Allowed renamings can be composed and inverted, so it suffices to compare with one member of

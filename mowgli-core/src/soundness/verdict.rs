@@ -4,6 +4,7 @@
 //! at the level of outcomes (LOCO Def. 3.10): is there a client, which may also call other libraries, with an outcome that
 //! the specification does not have?
 
+use super::client::Client;
 use super::client_log::{ClientLog, Work};
 use super::client_results::ClientResults;
 use super::generals::Generals;
@@ -14,6 +15,7 @@ use super::progress::Progress;
 pub use super::question::{Counterexample, Probes, Question, Report, Verdict};
 use super::shares::dealt;
 use crate::runs::Stop;
+use crate::world::World;
 
 /// Compares only outcomes (LOCO Def. 3.10), of every client within the bound and of its extensions by probes.
 pub fn outcomes(question: &Question<'_>) -> Report {
@@ -57,13 +59,23 @@ pub fn run(question: &Question<'_>) -> Report {
 
 /// Runs only the check for local soundness.
 pub fn local(question: &Question<'_>) -> Report {
-    let ((all, generated), mut undecided) = question.clients().into_parts();
-    let mut report = Report::new(&all);
+    let ((all, generated), stop) = question.clients().into_parts();
+    local_of(question, &all, generated, stop)
+}
+
+/// Runs the check for local soundness for one client, which the bound need not include.
+pub fn alone(question: &Question<'_>, client: &(World, Client)) -> Report {
+    local_of(question, std::slice::from_ref(client), 1, None)
+}
+
+/// Checks these clients, of so many with those that are not covered. `undecided` is the limit at which there were no more.
+fn local_of(question: &Question<'_>, all: &[(World, Client)], generated: usize, mut undecided: Option<Stop>) -> Report {
+    let mut report = Report::new(all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
-    let orbits = Orbits::of(question, &all);
-    let mut generals = Generals::of(question, &all, &orbits);
-    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, &all, &orbits, &generals));
+    let orbits = Orbits::of(question, all);
+    let mut generals = Generals::of(question, all, &orbits);
+    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, all, &orbits, &generals));
     let positions: Vec<usize> = orbits.firsts().filter(|&i| is_here.as_ref().is_none_or(|here| here[i])).collect();
     for group in groups(&positions) {
         // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.

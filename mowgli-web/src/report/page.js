@@ -57,7 +57,7 @@ function make(tag, attributes, ...children) {
 }
 const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 const verdict = (word, good) => make("span", { class: good === true ? "good" : good === false ? "bad" : "soft" }, word);
-const GOOD = { sound: true, unsound: false, "not-locally-sound": false };
+const GOOD = { sound: true, unsound: false, "not-locally-sound": false, blocks: false, stuck: false };
 /* The colour is that of the verdict; whether it was expected is said beside it. */
 const expected = r => make("span", {}, verdict(r.verdict, GOOD[r.verdict]), r.expected === true ? make("span", { class: "soft" }, " \u2713 as expected") : r.expected === false ? make("strong", {}, " \u2717 not expected") : null);
 /* A table that is sorted by its heads and, where it is long, filtered; so many rows at a time. `shown` gets the numbers of the rows on screen. */

@@ -76,7 +76,7 @@ impl Shown<'_> {
 pub fn is_good(verdict: &str) -> Option<bool> {
     match verdict {
         "sound" | "no-wrong-outcome" | "holds" => Some(true),
-        "fails" | "stuck" | "vacuous" => Some(false),
+        "fails" | "blocks" | "stuck" | "vacuous" => Some(false),
         other => (other.starts_with("unsound") || other.starts_with("not-locally-sound")).then_some(false),
     }
 }
