@@ -210,7 +210,7 @@ impl Entry {
     /// of its edits.
     #[must_use]
     pub fn broken(self, name: &'static str, implementation: impl Implementation + 'static) -> Self {
-        let about = Name::new(&implementation.edits().join(", ")).text();
+        let about = Name::new(&implementation.edits().iter().map(|edit| in_words(edit)).join(", ")).text();
         let bounds = self.variants.first().map(|v| v.bounds.clone()).unwrap_or_default();
         let broken = variant(name, about, Expected::Unsound, implementation, &[]);
         self.with(Variant { bounds, ..broken })
@@ -329,6 +329,24 @@ impl Entry {
     }
 }
 
+/// Returns the description of an edit in words, for example `Write in Post made later`. One with conditions or code stays as it is.
+fn in_words(edit: &str) -> String {
+    let plain = edit.replace(" { .. }", "");
+    if plain.contains(['{', '(', '\n']) || plain.contains(" if ") {
+        return edit.to_owned();
+    }
+    let plain = plain.split(' ').map(|word| word.rsplit("::").next().unwrap_or(word)).join(" ");
+    if let Some(calls) = plain.strip_prefix("delay ") {
+        format!("{calls} made later")
+    } else if let Some(calls) = plain.strip_prefix("swap ") {
+        format!("{calls} exchanged with the next statement")
+    } else if let Some((calls, other)) = plain.strip_prefix("replace ").and_then(|rest| rest.split_once(" => ")) {
+        format!("{other} in place of {calls}")
+    } else {
+        plain
+    }
+}
+
 /// A variant that is checked within these bounds of threads, nodes and calls, one after the other.
 pub fn variant(
     name: &'static str,
@@ -358,4 +376,23 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 /// Returns the bound of three calls in all that write two values: mistakes that distinguish data need few calls.
 pub(crate) fn few_calls() -> Bound {
     Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn edits_are_described_in_words() {
+        for (edit, words) in [
+            ("without Shared::GF { .. }", "without GF"),
+            ("delay Shared::Write { .. } in Method::Post { .. }, number 1", "Write in Post, number 1 made later"),
+            ("swap Shared::Write { .. } | Shared::Bcast { .. }", "Write | Bcast exchanged with the next statement"),
+            ("replace Shared::Read { .. } => 0", "0 in place of Read"),
+            ("Accept does not wait", "Accept does not wait"),
+            ("without Rdma::Put { x, .. } if is_first(x)", "without Rdma::Put { x, .. } if is_first(x)"),
+        ] {
+            assert_eq!(in_words(edit), words);
+        }
+    }
 }

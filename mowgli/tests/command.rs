@@ -611,12 +611,45 @@ fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
     let out = mowgli(&[&["check", "bal", "--variant", "no-fence"][..], &small].concat()).out;
     let (first, rest) = out.split_once('\n').expect("lines");
     assert!(first.starts_with("bal (no-fence) 2x2x1: unsound, as expected in "), "{out}");
-    let (details, table) = rest.split_once("\nlibrary ").expect("a table");
-    assert!(table.contains("\nbal:no-fence 2x2x1 "), "{out}");
+    let (details, table) = rest.rsplit_once("\n\n").expect("a table");
+    let row = table.lines().last().expect("a row").split_whitespace().collect::<Vec<_>>();
+    assert!(
+        row.starts_with(&["bal:no-fence", "2x2x1"]) && row[row.len() - 3..row.len() - 1] == ["unsound", "-"],
+        "{out}"
+    );
     assert!(table.lines().count() == 3 && details.contains("// finding"), "{out}");
     let missed =
         mowgli(&["check", "wlock", "--variant", "no-broadcast", "--threads", "1", "--nodes", "1", "--calls", "2"]);
     assert!(missed.out.contains(": sound (expected blocks) in "), "{}", missed.out);
+}
+
+/// The variant may stand behind the library, as for `report` and `litmus`.
+#[test]
+fn a_variant_is_named_in_either_form() {
+    let of = |args: &[&str]| {
+        let ran = mowgli(&[&["check"], args, &["--threads", "1", "--nodes", "1", "--calls", "1"]].concat());
+        (
+            ran.code,
+            ran.out.lines().skip(1).filter(|line| !line.contains(" 1x1x1 ")).collect::<Vec<_>>().join("\n"),
+            ran.err,
+        )
+    };
+    assert_eq!(of(&["bal:no-fence"]), of(&["bal", "--variant", "no-fence"]));
+    let (code, _, err) = of(&["bal:nofence"]);
+    assert!(code == 2 && err.contains("did you mean no-fence?"), "{err}");
+    let (code, _, err) = of(&["bal:no-fence", "--variant", "published"]);
+    assert!(code == 2 && err.contains("bal:no-fence and --variant name two variants"), "{err}");
+}
+
+/// The clients of 50 calls cannot be listed. The reason for the verdict stands above the table, and its row is one line.
+#[test]
+fn a_timeout_holds_while_clients_are_listed() {
+    let start = std::time::Instant::now();
+    let ran = mowgli(&["check", "sv", "--calls", "50", "--timeout", "1"]);
+    assert!(start.elapsed().as_secs() < 40, "{:?}", start.elapsed());
+    assert!(ran.code == 3 && ran.out.contains(": undecided: the limit of steps or time was reached"), "{}", ran.out);
+    let (_, table) = ran.out.rsplit_once("\n\n").expect("a table");
+    assert!(table.lines().count() == 3, "{}", ran.out);
 }
 
 /// Every client within the bound is accounted for.

@@ -8,6 +8,16 @@ use crate::page::page;
 use crate::ran::{file, is_bad, mowgli};
 
 #[test]
+fn wrong_names_alone_make_no_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("page");
+    for name in ["bal:nofence", "no-such-library"] {
+        let ran = mowgli(&["report", name, "--out", &out.display().to_string()]);
+        assert!(ran.code == 2 && !ran.err.contains("written to") && !out.exists(), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["sv:fence-of-puts"]);

@@ -393,6 +393,8 @@ ends
             ("RDMA_TSO t", "RDMA_TS t", Code::Unknown, "did you mean RDMA_TSO? this build has"),
             ("put(z, x)", "putt(z, x)", Code::Unknown, "did you mean put? there are cas, xchg"),
             ("(a=3 /\\ z=1)", "(aa=3)", Code::Unknown, "did you mean a?"),
+            ("allowed", "forbiden", Code::Unknown, "did you mean forbidden?"),
+            ("ends", "vacuos", Code::Unknown, "did you mean vacuous?"),
             ("RDMA_TSO t", "RDMA_TSO+unsignaled t", Code::Unknown, "did you mean unsignalled?"),
         ] {
             let error = read(&BRANCHES.replacen(from, to, 1)).expect_err("it is no test");
@@ -410,6 +412,10 @@ ends
             ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
             ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
             ("           | }          ;\n", "", "t.litmus:5:14", "this block is not closed"),
+            ("z@2 = 3;", "z@2 = 3", "t.litmus:2:18", "expected ;"),
+            ("x@1 = 0;", "x@1 = 0", "t.litmus:2:10", "expected ;"),
+            ("allowed", "alowed", "t.litmus:10:1", "alowed is no assertion"),
+            ("allowed", "forbiden", "t.litmus:10:1", "forbiden is no assertion"),
         ] {
             let text = BRANCHES.replacen(from, to, 1);
             let error = read(&text).expect_err("it is no test");

@@ -103,7 +103,9 @@ pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<
     if args.json {
         println!("{}", page.json());
     }
-    if let Some(out) = &args.out {
+    // A page of nothing but wrong names would be no report.
+    let is_empty = code == 2 && page.checks.is_empty() && page.tests.is_empty() && page.findings.is_empty();
+    if let Some(out) = args.out.as_ref().filter(|_| !is_empty) {
         let file = out.join("index.html");
         let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, page.html()));
         written.map_err(|e| InputError::file(&file, e))?;

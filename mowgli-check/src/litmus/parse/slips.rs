@@ -1,5 +1,6 @@
 //! Error messages for text that is not a litmus test: the expected form, and the likely intention.
 
+use mowgli_core::unknown::did_you_mean;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::Rule;
@@ -65,10 +66,31 @@ fn foreign(text: &str, error: &Error<Rule>) -> Option<InputError> {
     Some(InputError::new(Code::Syntax, message).at(Place::of("", text, start..start + word.len())))
 }
 
+/// The words that begin lines below the table.
+const FOOTERS: [&str; 9] =
+    ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous", "hangs", "stuck"];
+
+/// Returns the error for a line below the table whose first word is nearly one of these.
+fn misspelt(text: &str, error: &Error<Rule>) -> Option<InputError> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let before = text[..*at].trim_end();
+    let start = before.rfind('\n')? + 1;
+    let line = &text[start..];
+    let word = &line[..line.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '~').unwrap_or(line.len())];
+    let near = did_you_mean(word, FOOTERS).filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
+    let place = Place::of("", text, start..start + word.len());
+    Some(InputError::new(Code::Unknown, format!("{word} is no assertion")).at(place).help(near))
+}
+
 /// Returns the error for a text that the grammar rejects: in the words of this language, or with what was expected.
 pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
     if let Some(foreign) = foreign(text, &error) {
         return foreign;
+    }
+    if let Some(misspelt) = misspelt(text, &error) {
+        return misspelt;
     }
     let help = help(text, &error);
     let bytes = match error.location {
@@ -89,11 +111,16 @@ pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
 const SEMICOLONS: [&str; 2] =
     ["a declaration is written as x@1 = 0; with a semicolon", "each row of the table ends with a semicolon"];
 
-/// Returns the place of a missing semicolon: the end of the last line with text. The parser fails at the beginning of a later one.
+/// Returns the place of a missing semicolon: the end of the text before. The parser fails at the beginning of a later line, or where the next
+/// declaration begins, or at the brace behind the last one.
 fn missing_semicolon(text: &str, at: usize, help: Option<&str>) -> Option<usize> {
     let before = text[..at].trim_end();
     let is_later_line = text[before.len()..at].contains('\n') && !before.ends_with([';', '{', '}']);
-    help.filter(|help| SEMICOLONS.contains(help) && is_later_line).map(|_| before.len())
+    let is_next = before.len() < at && text[at..].starts_with(|c: char| c.is_ascii_alphabetic());
+    let has_ended =
+        before.ends_with(|c: char| c.is_ascii_digit() || c == ')') && (is_next || text[at..].starts_with('}'));
+    let help = help.filter(|help| SEMICOLONS.contains(help))?;
+    (is_later_line || (help == SEMICOLONS[0] && has_ended)).then_some(before.len())
 }
 
 /// Returns the help for a test in the notation of other languages.

@@ -18,10 +18,10 @@ use crate::interrupt::Deadline;
 
 #[derive(Args, Default)]
 #[command(
-    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --shard 1/2 --out 1.shard"
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --shard 1/2 --out 1.shard\n\nColumns: `endless` counts the clients of which no execution ends. If the specification lets all calls of one return, the progress is `blocks`; otherwise the client is to wait, and `ends` holds."
 )]
 pub(in super::super) struct CheckArgs {
-    /// The libraries; by default your own, or all if you have none, at their default bounds.
+    /// The libraries, or variants of them as bal:no-fence; by default your own, or all if you have none, at their default bounds.
     pub(super) names: Vec<String>,
     /// A variant of the implementation, for example no-fence.
     #[arg(long)]
@@ -116,32 +116,38 @@ impl CheckArgs {
 /// Entries, each with a variant.
 pub(super) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
 
+/// Splits a name into a library and its variant, which is that of `--variant` if the name has none.
+fn split<'n>(name: &'n str, option: Option<&'n str>) -> (&'n str, Option<&'n str>) {
+    name.split_once(':').map_or((name, option), |(library, variant)| (library, option.or(Some(variant))))
+}
+
+/// True if a name has another variant than the one that was chosen.
+fn is_other(name: &str, chosen: Option<&str>) -> bool {
+    name.split_once(':').is_some_and(|(_, own)| chosen != Some(own))
+}
+
 /// Selects the entries of a catalogue that the arguments name, each with its variant.
 pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a>, InputError> {
     let known = catalogue.names();
-    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-        let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
-        return Err(of_variant.map_or_else(
-            || catalogue.no_library(unknown).into(),
-            |(library, variant)| {
-                let error = InputError::new(Code::Argument, "a variant is named apart here");
-                error.help(format!("write check {library} --variant {variant}"))
-            },
-        ));
+    // `bal:no-fence` is the form of `report` and `litmus`.
+    let named: Vec<(&str, Option<&str>)> = args.names.iter().map(|name| split(name, args.variant.as_deref())).collect();
+    if let Some((unknown, _)) = named.iter().find(|(library, _)| !known.contains(library)) {
+        return Err(catalogue.no_library(unknown).into());
     }
-    let names: Vec<&str> = if args.names.is_empty() {
-        catalogue.usual().collect()
-    } else {
-        args.names.iter().map(String::as_str).collect()
-    };
-    let wanted = catalogue.entries().iter().filter(|e| names.contains(&e.name));
+    if let Some((name, _)) = args.names.iter().zip(&named).find(|(name, (_, variant))| is_other(name, *variant)) {
+        let error = InputError::new(Code::Argument, format!("{name} and --variant name two variants"));
+        return Err(error.help("leave out one of them"));
+    }
+    let wanted: Vec<(&str, Option<&str>)> =
+        if named.is_empty() { catalogue.usual().map(|name| (name, args.variant.as_deref())).collect() } else { named };
     let mut chosen = Vec::new();
-    for entry in wanted {
-        let name = args.variant.as_deref().unwrap_or("published");
-        match entry.variant(name) {
-            Ok(variant) => chosen.push((entry, variant)),
-            Err(_) if args.names.is_empty() => {}
-            Err(error) => return Err(error.into()),
+    for entry in catalogue.entries() {
+        for (_, variant) in wanted.iter().filter(|(library, _)| *library == entry.name) {
+            match entry.variant(variant.unwrap_or("published")) {
+                Ok(variant) => chosen.push((entry, variant)),
+                Err(_) if args.names.is_empty() => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     if chosen.is_empty() {

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::io::stdout;
 
-use comfy_table::{ColumnConstraint, Table, TableComponent, Width, presets};
+use comfy_table::{Table, TableComponent, presets};
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
@@ -105,10 +107,6 @@ impl ShownResults {
             table.load_preset(presets::NOTHING).set_style(TableComponent::HeaderLines, '─');
         }
         table.set_header(columns.iter().map(|&column| HEADER[column]));
-        // The reason for an undecided verdict can be long.
-        if is_wide && let Some(verdict) = table.column_mut(6) {
-            verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
-        }
         Self { details: String::new(), table, columns, records: Vec::new(), findings: Vec::new(), code: 0 }
     }
 
@@ -152,6 +150,7 @@ impl ShownResults {
             (false, Some(_)) => self.records.push(record(c)),
             (false, None) => {
                 println!("{}{}", line(c), how_to_explain(c, args));
+                print!("{}", unreached(c));
                 if is_explained(c, args) {
                     self.details.push_str(&c.explanation());
                 }
@@ -190,9 +189,9 @@ impl ShownResults {
     }
 }
 
-/// True if a counterexample is printed: it is not expected, or the arguments ask about this variant.
+/// True if a counterexample is printed: it is not expected, or the arguments ask about a variant.
 fn is_explained(c: &Checked, args: &CheckArgs) -> bool {
-    args.variant.is_some() || !c.is_no_surprise()
+    args.variant.is_some() || args.names.iter().any(|name| name.contains(':')) || !c.is_no_surprise()
 }
 
 /// Returns the end of a line about an expected counterexample: the command that explains it. Otherwise nothing.
@@ -201,7 +200,15 @@ fn how_to_explain(c: &Checked, args: &CheckArgs) -> String {
         return String::new();
     }
     let command = if args.through { "through" } else { "check" };
-    format!("; why: mowgli {command} {} --variant {}", c.library, c.variant)
+    // What is published has a theorem.
+    let finding = if c.variant == "published" { "; a finding against its theorem: docs/findings.md" } else { "" };
+    format!("; why: mowgli {command} {} --variant {}{finding}", c.library, c.variant)
+}
+
+/// Returns a line about the methods of which nothing was checked; empty if there are none.
+fn unreached(c: &Checked) -> String {
+    let all = c.unreached().join(", ");
+    if all.is_empty() { all } else { format!("{}: in no execution: {all}\n", named(c.library, c.variant)) }
 }
 
 /// Returns one line, for example `bal (no-fence) 2x2x1: unsound, as expected in 0.35 s`.
@@ -221,19 +228,21 @@ fn verdict(c: &Checked) -> String {
 
 /// Returns a row of the table.
 fn row(c: &Checked, is_wide: bool) -> [String; 10] {
-    // The line of the verdict says so already.
-    let verdict = verdict(c).replace(", as expected", "");
-    let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
+    // The line of the verdict has the reasons, and says what was expected.
+    let verdict = c.judgement().replace(", as expected", "");
+    // After a mistake progress was not asked for.
+    let is_open = matches!(c.report.progress, Progress::Undecided(Stop::NotAsked));
+    let progress = if is_open { "-" } else { c.progress() };
     [
         // One word, so that the row is one line.
         if c.variant == "published" { c.library.to_owned() } else { format!("{}:{}", c.library, c.variant) },
         c.over.clone(),
         if is_wide { c.bound_text() } else { word(&c.bound) },
-        format!("{}{unreached}", c.report.clients),
+        c.report.clients.to_string(),
         c.report.vacuous.to_string(),
         c.report.executions.to_string(),
         verdict,
-        c.progress().to_owned(),
+        progress.to_owned(),
         format!("{:.2}", c.time.as_secs_f64()),
         c.concretisation().join("\n"),
     ]

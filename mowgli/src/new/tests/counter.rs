@@ -19,7 +19,7 @@ fn the_implementation_is_sound() {
 #[test]
 fn without_the_lock_it_is_not() {
     let checked = assert_unsound!(entry(), "no-lock", bound(2, 1, 1));
-    // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
+    // A smallest client with a wrong outcome. `mowgli_proofs::explanation(&checked)` has the execution and the cycle too.
     assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         RDMA_WAIT tally-no-lock
         {

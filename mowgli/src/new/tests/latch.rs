@@ -19,7 +19,7 @@ fn the_implementation_is_sound() {
 #[test]
 fn without_the_fence_it_is_not() {
     let checked = assert_unsound!(entry(), "no-fence");
-    // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
+    // A smallest client with a wrong outcome. `mowgli_proofs::explanation(&checked)` has the execution and the cycle too.
     assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         RDMA_WAIT latch-no-fence
         {
@@ -72,7 +72,7 @@ allowed (a=1)";
     "#);
 }
 
-/// Random clients that are larger than those of the bound. One without f and g would be shrunk to a small one.
+/// Random clients that are larger than those of the bound. A failure shows a smallest one.
 #[test]
 fn larger_clients_are_sound() {
     assert_random_sound!(entry(), "published", bound(3, 3, 3), 20);

@@ -20,7 +20,7 @@ fn the_implementation_is_sound() {
 #[test]
 fn a_push_must_compare() {
     let checked = assert_unsound!(entry(), "push-writes", bound(2, 1, 2));
-    // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
+    // A smallest client with a wrong outcome. `mowgli_proofs::explanation(&checked)` has the execution and the cycle too.
     assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         X86_TSO stack-push-writes
         {

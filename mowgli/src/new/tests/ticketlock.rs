@@ -19,7 +19,7 @@ fn the_implementation_is_sound() {
 #[test]
 fn two_steps_are_not_enough_for_a_ticket() {
     let checked = assert_unsound!(entry(), "two-steps");
-    // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
+    // A smallest client with a wrong outcome. `mowgli_proofs::explanation(&checked)` has the execution and the cycle too.
     assert_snapshot!(checked.litmus().expect("a counterexample"), @r#"
         X86_TSO ticket-two-steps
         {
