@@ -120,8 +120,12 @@ fn events(library: &dyn Hints, world: &World) -> Vec<String> {
 }
 
 fn has_the_events(name: &str, library: &dyn Hints, world: &World) {
-    let (_, expected) = EVENTS.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name} has no events"));
-    assert_eq!(events(library, world), *expected, "{name}");
+    let found = events(library, world);
+    let known = EVENTS.iter().find(|(n, _)| *n == name);
+    let (_, expected) = known.unwrap_or_else(|| {
+        panic!("the table EVENTS in {} has no entry of {name}: review these and add them\n{found:#?}", file!())
+    });
+    assert_eq!(found, *expected, "{name}");
 }
 
 #[test]
