@@ -255,9 +255,7 @@ fn an_edit_that_changes_nothing_says_so() {
 /// What is written is the first value, and not the result of the last read, which has the same name.
 #[test]
 fn two_variables_of_a_scope_are_printed_by_different_names() {
-    let of = one_does(
-        |x| body! { let v = Method::read(x.part("y", [])); Method::write(x, v); Method::read(x) },
-    );
+    let of = one_does(|x| body! { let v = Method::read(x.part("y", [])); Method::write(x, v); Method::read(x) });
     let late = of.delay(calls!(Method::Write { .. }));
     let text = late.bodies().and_then(|all| all.get("One")).expect("a body").to_string();
     assert_eq!(text, "let v = memory::Read(x.y);\nlet v2 = memory::Read(x);\nmemory::Write(x, v);\nv2");

@@ -205,10 +205,14 @@ fn how_to_explain(c: &Checked, args: &CheckArgs) -> String {
     format!("; why: mowgli {command} {} --variant {}{finding}", c.library, c.variant)
 }
 
-/// Returns a line about the methods of which nothing was checked; empty if there are none.
+/// Returns a line about the methods of which nothing was checked; empty if there are none, or a limit ended the check.
 fn unreached(c: &Checked) -> String {
     let all = c.unreached().join(", ");
-    if all.is_empty() { all } else { format!("{}: in no execution: {all}\n", named(c.library, c.variant)) }
+    if all.is_empty() || c.stop().is_some() {
+        String::new()
+    } else {
+        format!("{}: in no execution: {all}\n", named(c.library, c.variant))
+    }
 }
 
 /// Returns one line, for example `bal (no-fence) 2x2x1: unsound, as expected in 0.35 s`.
@@ -229,7 +233,8 @@ fn verdict(c: &Checked) -> String {
 /// Returns a row of the table.
 fn row(c: &Checked, is_wide: bool) -> [String; 10] {
     // The line of the verdict has the reasons, and says what was expected.
-    let verdict = c.judgement().replace(", as expected", "");
+    let judgement = c.judgement().replace(", as expected", "");
+    let verdict = judgement.split(" (").next().unwrap_or_default().to_owned();
     // After a mistake progress was not asked for.
     let is_open = matches!(c.report.progress, Progress::Undecided(Stop::NotAsked));
     let progress = if is_open { "-" } else { c.progress() };
