@@ -233,8 +233,8 @@ pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> Stri
     out
 }
 
-/// Returns the edges of so by which hb has these pairs: those of a shortest path for each, with only `known` ones between threads if
-/// they suffice.
+/// Returns the edges of so by which hb has these pairs: those of a shortest path for each. Between threads it takes only `known`
+/// ones if they suffice.
 fn carriers(scene: &Scene<'_>, known: &Pairs, wanted: &Pairs) -> Pairs {
     let Scene { execution, libraries, judged, .. } = *scene;
     let thread = |s: usize| execution.events[execution.subs[s].event].thread;

@@ -252,7 +252,7 @@ fn an_edit_that_changes_nothing_says_so() {
 }
 
 /// A result that is used is there only once its call was made.
-/// What is written is the first value, and not the result of the last read, which has the same name.
+/// The write writes the first value, and not the result of the last read, which has the same name.
 #[test]
 fn two_variables_of_a_scope_are_printed_by_different_names() {
     let of = one_does(|x| body! { let v = Method::read(x.part("y", [])); Method::write(x, v); Method::read(x) });
