@@ -494,6 +494,10 @@ fn locks_that_a_thread_may_try_to_take() {
     assert_eq!(kinds(" P1@1 | P2@1 ;\n l.acq | b := l.tryacq ;\n c := l.rel | e := l.rel ;\n"), none());
     assert_eq!(kinds(" P1@1 | P2@1 ;\n l.acq | l.acq ;\n c := l.rel | e := l.rel ;\n"), none());
     assert_eq!(kinds(" P1@1 ;\n b := l.tryacq ;\n e := l.rel ;\n l.acq ;\n c := l.rel ;\n"), none());
+    // A lock that nobody took is released: nothing is promised then, and the thread still waits.
+    let (test, answer) =
+        solved("RDMA_WAIT t { weak lock l@1; x@1 = 0; }\n P1@1 ;\n l.rel ;\n await x = 1 ;\n a := 1 ;\n");
+    assert_eq!(reported(&test, &answer), ["Stuck a=0;", "  P1 at line 4, await x = 1"]);
     // Who keeps the lock lets nobody in, whether it waited for the lock or not.
     let kept = kinds(" P1@1 | P2@1 ;\n l.acq | b := l.tryacq ;\n c := l.rel | ;\n");
     assert_eq!(kept, (false, vec!["Stuck c=0; b=true;".to_owned(), "  P1 at line 3, l.acq".into()]));

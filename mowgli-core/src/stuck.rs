@@ -501,8 +501,15 @@ impl Problem<'_> {
     /// Returns a consistent execution of these runs and of the calls that threads then owe, without the latter. No later part comes
     /// before an earlier one, every specification covers them, and the execution continues another one, if one is given.
     fn first_consistent(&self, of: Option<&Execution>, continued: &Continued) -> Result<Option<Execution>, Stop> {
+        // A specification that does not cover the beginning covers no continuation.
+        let was_covered = |library: &dyn Hints| {
+            of.is_none_or(|of| {
+                let own: Vec<&Event> = of.events.iter().filter(|e| e.call.library == library.name()).collect();
+                library.is_well_formed(self.world, &own)
+            })
+        };
         let is_said = |library: &dyn Hints, own: &[&Event]| {
-            library.admits(self.world, own) && library.is_well_formed(self.world, own)
+            library.admits(self.world, own) && (!was_covered(library) || library.is_well_formed(self.world, own))
         };
         for mut continued in self.with_unfinished(continued.clone()) {
             // The search leaves out iterations from which nothing reads, and these are the given ones.
