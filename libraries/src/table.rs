@@ -2,7 +2,7 @@
 //!
 //! Not in the papers. A lookup takes no lock, as in the store of LOCO §6.2, but the places of keys follow from the keys. So no
 //! node needs an index, and no thread has to serve. A key is in the first bucket from its own one on that was free when it was inserted.
-//! It deliberately does not promise that an insertion into a full table returns.
+//! It deliberately does not promise that an insertion into a full table returns. Such an insertion gives up the lock first.
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::edit::Edited;
@@ -261,6 +261,7 @@ impl Implementation for TableOverMsw {
                     if (place == (Val::Bot)) {
                         let free = find_free(x, key.int());
                         if (free == (Val::Bot)) {
+                            Lock::rel(WLOCK, lock_of(x));
                             Body::never()
                         } else {
                             store(x, behind(x, key.int(), free), key.int(), value);

@@ -494,6 +494,30 @@ fn a_map_of_bytes_has_room_for_its_keys() {
     assert_eq!(seen, Ok(vec![Some(b"more".to_vec())]));
 }
 
+/// An insertion that finds no room gives up the lock of its table.
+#[test]
+fn a_full_map_of_bytes_has_room_again_after_a_removal() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2]).within(Duration::from_secs(2));
+        let (map, barrier) = (group.byte_map("m", 1, 8), group.barrier("b", &[0, 1]));
+        let ran = group.run(fabric, |thread| {
+            if thread.id().index() == 0 {
+                assert!(map.insert(thread, b"a", b"1")? && map.insert(thread, b"b", b"2")?);
+                let full = map.insert(thread, b"c", b"3");
+                assert!(matches!(&full, Err(Fault::Endless(why)) if why.contains("remove some")), "{full:?}");
+                assert!(map.update(thread, b"b", b"4")?);
+            }
+            barrier.wait(thread)?;
+            if thread.id().index() == 1 {
+                assert!(map.remove(thread, b"a")? && map.insert(thread, b"c", b"3")?);
+                assert_eq!(map.get(thread, b"b")?.as_deref(), Some(&b"4"[..]));
+            }
+            Ok(())
+        });
+        assert_eq!(ran, Ok(vec![(), ()]), "{fabric:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_run_is_reported() {
     let on_node_3: [fn(&mut Group); 2] = [|group| _ = group.words("w", 3, 2), |group| _ = group.buffer("w", 3, 64)];

@@ -1107,6 +1107,7 @@ pub mod table {
                 break BOT;
             };
             if free == BOT {
+                wlock::rel(me, &x.lock)?;
                 return Err(me.port.never("table"));
             } else {
                 let mut content_5 = List::none();
