@@ -77,8 +77,11 @@ pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
         None
     }
 
-    /// Sets the time after which a wait for a single operation is given up.
+    /// Sets the time that a call, a loop that waits, or an operation outside of both may take.
     fn within(&mut self, _: Duration) {}
+
+    /// Begins such a call, loop or operation. All waits in it end when its time is up.
+    fn begins(&mut self) {}
 
     /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}

@@ -167,7 +167,10 @@ impl<'a> Thread<'a> {
     /// The error of the code.
     pub fn within<T>(&mut self, limit: Duration, code: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let before = self.limited(limit);
+        // A loop around this one has its own time.
+        let outside = self.watch.wait.take();
         let result = code(self);
+        self.watch.wait = outside;
         self.limited(before);
         result
     }
@@ -180,9 +183,28 @@ impl<'a> Thread<'a> {
         std::mem::replace(&mut self.watch.limit, limit)
     }
 
+    /// Begins a call or a loop. Returns true if it is the outermost one.
+    #[inline]
+    fn begins(&mut self) -> bool {
+        let is_outermost = self.watch.begin();
+        if let (true, Backend::Fabric(port)) = (is_outermost, &mut self.end) {
+            port.begins();
+        }
+        is_outermost
+    }
+
+    /// Counts an operation. Outside of calls and loops, its time begins here.
+    #[inline]
+    fn counts(&mut self) {
+        self.watch.made += 1;
+        if let (false, Backend::Fabric(port)) = (self.watch.wait.is_some(), &mut self.end) {
+            port.begins();
+        }
+    }
+
     /// Does the work of a call or of a loop that waits. The time limit begins here, unless this is a part of another one.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        let is_outermost = self.watch.begin();
+        let is_outermost = self.begins();
         let result = work(self);
         if is_outermost {
             self.watch.end();
@@ -204,6 +226,9 @@ impl<'a> Thread<'a> {
         let described = || format!("{} is still at {}", self.id, call());
         self.watch.made += 1;
         let is_outermost = self.watch.begin();
+        if is_outermost {
+            port.begins();
+        }
         let late = self.watch.is_late().then(|| Fault::Late(described()));
         let me = CallPort::new(&mut **port, &mut self.watch, &described);
         let result = late.map_or_else(|| code(&mut compiled.me(self.id, me), object), Err);
@@ -219,7 +244,7 @@ impl<'a> Thread<'a> {
     /// If it cannot be made.
     pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
         self.stack.check(self.id, operation)?;
-        self.watch.made += 1;
+        self.counts();
         let result = match &mut self.end {
             Backend::Fabric(port) => operations::made(&mut **port, self.stack, &mut self.ids, operation)?,
             Backend::Tape(tape) => tape.result(&operation.into())?,
@@ -257,7 +282,7 @@ impl<'a> Thread<'a> {
             if let Backend::Fabric(port) = &mut self.end {
                 port.again()?;
             }
-            if self.watch.is_late() {
+            if self.watch.is_late_now() {
                 return Err(Fault::Late(format!("{} still waits in a loop of its own code", self.id)));
             }
         }
@@ -283,11 +308,12 @@ impl<'a> Thread<'a> {
         by_name: impl FnOnce(&mut Self) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let here = i64::from(self.node().0);
-        match (own.filter(|x| x.node == here), &mut self.end) {
-            (Some(x), Backend::Fabric(port)) => {
-                self.watch.made += 1;
-                by_number(&mut **port, x)
-            }
+        let own = own.filter(|x| x.node == here);
+        if own.is_some() {
+            self.counts();
+        }
+        match (own, &mut self.end) {
+            (Some(x), Backend::Fabric(port)) => by_number(&mut **port, x),
             _ => by_name(self),
         }
     }
@@ -359,11 +385,9 @@ impl<'a> Thread<'a> {
 
     /// Waits for an operation.
     pub(crate) fn complete(&mut self, posted: Posted) -> Result<(), Fault> {
+        self.counts();
         match (posted, &mut self.end) {
-            (Posted::Numbered(d), Backend::Fabric(port)) => {
-                self.watch.made += 1;
-                port.wait(d)
-            }
+            (Posted::Numbered(d), Backend::Fabric(port)) => port.wait(d),
             (Posted::Numbered(_), Backend::Tape(_)) => Err(differs()),
             (Posted::Named(d), _) => self.operation(Method::Wait { d }).map(|_| ()),
         }

@@ -12,12 +12,12 @@ pub(crate) struct Watch {
     /// The number of operations that the thread has made.
     pub(crate) made: u64,
     /// The outermost call or loop that the thread is in.
-    wait: Option<OutermostWait>,
+    pub(crate) wait: Option<OutermostWait>,
 }
 
 /// A call or loop of the thread's own code, which the time limit is for.
 #[derive(Clone, Copy)]
-struct OutermostWait {
+pub(crate) struct OutermostWait {
     /// The number of operations before it, or before the clock was last read.
     made: u64,
     /// The time at which the clock was first read in it.
@@ -43,12 +43,14 @@ impl Watch {
         self.wait = None;
     }
 
-    /// True if the time is up. It reads the clock now and then.
+    /// True if the time is up. It reads the clock now and then. Where an operation waits, its port reads it.
     pub(crate) fn is_late(&mut self) -> bool {
+        self.wait.as_ref().is_some_and(|wait| self.made - wait.made >= OFTEN) && self.is_late_now()
+    }
+
+    /// True if the time is up. It reads the clock.
+    pub(crate) fn is_late_now(&mut self) -> bool {
         let Some(wait) = &mut self.wait else { return false };
-        if self.made - wait.made < OFTEN {
-            return false;
-        }
         wait.made = self.made;
         wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
     }

@@ -518,6 +518,41 @@ fn a_full_map_of_bytes_has_room_again_after_a_removal() {
     }
 }
 
+/// A limit in a loop is that of the calls inside, and begins with them. The clock is read in each iteration.
+#[test]
+fn a_limit_in_a_loop_begins_with_its_calls() {
+    let mut group = Group::new(&[1]).within(Duration::from_secs(2));
+    let (word, lock) = (group.word("w", 1, 0), group.node_lock("l", 1));
+    let short = Duration::from_millis(200);
+    let ran = group.run(Fabric::Local, |thread| {
+        std::mem::forget(lock.lock(thread)?);
+        let whole = Instant::now();
+        thread.until(|thread| {
+            let begin = Instant::now();
+            let late = thread.within(short, |thread| lock.lock(thread).map(drop));
+            assert!(matches!(late, Err(Fault::Late(_))) && begin.elapsed() >= short, "{late:?}: {:?}", begin.elapsed());
+            Ok((whole.elapsed() > 4 * short).then_some(()))
+        })?;
+        let begin = Instant::now();
+        let late = thread.within(short, |thread| {
+            thread.until(|thread| {
+                std::thread::sleep(short);
+                Ok((word.read(thread)? == 1).then_some(()))
+            })
+        });
+        assert!(matches!(late, Err(Fault::Late(_))) && begin.elapsed() < 5 * short, "{late:?}: {:?}", begin.elapsed());
+        // The loop around them has its own limit.
+        let begin = Instant::now();
+        let late = thread.until(|thread| {
+            let late = thread.within(short, |thread| lock.lock(thread).map(drop));
+            Ok((late == Ok(())).then_some(()))
+        });
+        assert!(matches!(late, Err(Fault::Late(_))) && begin.elapsed() < Duration::from_secs(4), "{late:?}");
+        Ok(())
+    });
+    assert_eq!(ran, Ok(vec![()]));
+}
+
 #[test]
 fn what_cannot_be_run_is_reported() {
     let on_node_3: [fn(&mut Group); 2] = [|group| _ = group.words("w", 3, 2), |group| _ = group.buffer("w", 3, 64)];

@@ -257,31 +257,35 @@ impl<'a> Ofi<'a> {
         if is_so(queue) {
             return Ok(());
         }
-        self.waits(queue.limit, what, |round| {
+        let (limit, mut since) = (queue.limit, queue.since);
+        let waited = self.waits(limit, &mut since, what, |round| {
             queue.take().map_err(|fault| self.reason(fault))?;
             let is_so = is_so(queue);
             if !is_so {
                 self.relax(round, Some(queue));
             }
             Ok(is_so)
-        })
+        });
+        queue.since = since;
+        waited
     }
 
-    /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration.
+    /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration. The limit begins at `since`, or
+    /// else at the first check.
     fn waits(
         &self,
         limit: Duration,
+        since: &mut Option<Instant>,
         what: &dyn Fn() -> String,
         mut is_so: impl FnMut(u64) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
-        let mut begin = None;
         for round in 1_u64.. {
             if is_so(round)? {
                 return Ok(());
             }
             if round % 64 == 0 {
                 self.fine()?;
-                if begin.get_or_insert_with(Instant::now).elapsed() > limit {
+                if since.get_or_insert_with(Instant::now).elapsed() > limit {
                     return Err(Fault::Late(what()));
                 }
             }
@@ -292,7 +296,7 @@ impl<'a> Ofi<'a> {
     /// Waits until a word of this node is at least this number.
     fn waits_for(&self, word: &AtomicU64, number: u64) -> Result<(), Fault> {
         let what = || "the threads of other nodes do not come to the next run".to_owned();
-        self.waits(self.limit, &what, |round| {
+        self.waits(self.limit, &mut None, &what, |round| {
             let is_so = word.load(Ordering::Acquire) >= number;
             if !is_so {
                 self.relax(round, None);

@@ -298,6 +298,10 @@ impl Port for FabricPort<'_> {
         self.queue.limit = limit;
     }
 
+    fn begins(&mut self) {
+        self.queue.since = None;
+    }
+
     fn peek(&self, x: Word) -> Option<i64> {
         self.net.layout.has(x).then(|| self.at(x).load(LOADS) as i64)
     }
@@ -312,6 +316,8 @@ impl Port for FabricPort<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use mowgli_core::ids::{Loc, Node};
     use mowgli_rdma::wait::{unread, word};
 
@@ -362,6 +368,27 @@ mod tests {
             let before = fences();
             port.get(z, x, 1)?;
             assert!(port.queue.is_idle() && fences() > before);
+            Ok(())
+        });
+    }
+
+    /// Every operation waits as on a slow network. Together they may take the limit, and then a call has it again.
+    #[test]
+    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+    fn all_waits_of_a_call_have_one_limit() {
+        let none = Orders { puts: false, gets: false, atomics: false, placements: false, sources: false };
+        at_own_node(none, |port, _| {
+            port.within(Duration::from_millis(500));
+            for _ in 0..2 {
+                port.begins();
+                let slow = |port: &mut FabricPort<'_>| {
+                    let begin = Instant::now();
+                    port.until(|| "it".to_owned(), |_| begin.elapsed() > Duration::from_millis(300))
+                };
+                let begin = Instant::now();
+                slow(port)?;
+                assert!(matches!(slow(port), Err(Fault::Late(_))), "{:?}", begin.elapsed());
+            }
             Ok(())
         });
     }

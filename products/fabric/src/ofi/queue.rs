@@ -1,7 +1,7 @@
 //! The operations of one thread that are under way.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::orders::OpKind;
 use super::raw::{End, Error, Going, NodeMemory};
@@ -64,8 +64,10 @@ pub(super) struct OpQueue {
     /// The number of operations posted.
     begun: u64,
     fault: Option<Fault>,
-    /// The time after which a wait for its operations is given up.
+    /// The time after which waits are given up.
     pub(super) limit: Duration,
+    /// The time at which the call that is being made first waited. The limit is for all its waits together.
+    pub(super) since: Option<Instant>,
 }
 
 /// The operations posted at a node.
@@ -100,6 +102,7 @@ impl OpQueue {
             begun: 0,
             fault: None,
             limit,
+            since: None,
         })
     }
 
@@ -238,7 +241,6 @@ fn failed(nodes: &[usize], why: Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
-    use std::time::Instant;
 
     use super::*;
     use crate::ofi::provider::Provider;
