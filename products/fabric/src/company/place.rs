@@ -4,6 +4,8 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use super::pmi::Pmi;
 
 /// The place of a process in its company.
@@ -177,16 +179,14 @@ fn secret() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Writes a file that only its owner can read. Renaming is atomic, so a process that reads the file reads all of it.
+/// Writes a file that only its owner can read. Until it is whole it has a name of its own in the same folder. Renaming is atomic, so a
+/// process that reads the file reads all of it.
 fn written(file: &Path, text: &str) -> std::io::Result<()> {
-    let whole = file.with_extension("part");
-    _ = std::fs::remove_file(&whole);
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&whole)?.write_all(format!("{text}\n").as_bytes())?;
-    std::fs::rename(&whole, file)
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut whole = NamedTempFile::new_in(folder)?;
+    writeln!(whole, "{text}")?;
+    whole.persist(file)?;
+    Ok(())
 }
 
 /// Resolves a host to its first address.
@@ -203,6 +203,25 @@ mod tests {
     fn said(variables: &[(&str, &str)]) -> Option<Result<(usize, usize), String>> {
         let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
         ProcessPlace::said(variable).map(|said| said.map(|(place, _)| (place.rank, place.size)))
+    }
+
+    /// Names that differ behind their last dot only, and a file that was there before.
+    #[test]
+    fn meeting_files_share_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("meet.part"), "a user's").unwrap();
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let file = at(&format!("meet.{n}"));
+                scope.spawn(move || (0..200).for_each(|_| written(&file, &n.to_string()).unwrap()));
+            }
+        });
+        for n in 0..8 {
+            assert_eq!(std::fs::read_to_string(at(&format!("meet.{n}"))).unwrap(), format!("{n}\n"));
+        }
+        assert_eq!(std::fs::read_to_string(at("meet.part")).unwrap(), "a user's");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 9, "nothing else is left");
     }
 
     #[test]
