@@ -1,9 +1,19 @@
 //! Looks for the headers of libfabric, and compiles the shim that calls it. Without them the build succeeds too, but
 //! opening a fabric over libfabric reports the reason. The library itself is loaded when such a fabric is first opened.
 
+use std::path::Path;
+
+#[path = "src/company/sources.rs"]
+mod sources;
+
+/// The sources of this crate. Processes of one run have the same.
+const SOURCES: [&str; 3] = ["src", "shim", "build.rs"];
+
 fn main() {
+    let sources = sources::fingerprint(Path::new("."), &SOURCES).expect("the sources are there");
+    println!("cargo:rustc-env=MOWGLI_SOURCES={sources}");
+    SOURCES.iter().for_each(|source| println!("cargo:rerun-if-changed={source}"));
     println!("cargo:rustc-check-cfg=cfg(libfabric)");
-    println!("cargo:rerun-if-changed=shim/fabric.c");
     let Ok(found) = pkg_config::Config::new().atleast_version("1.17").cargo_metadata(false).probe("libfabric") else {
         watch();
         return;
@@ -23,7 +33,7 @@ fn main() {
 fn watch() {
     let asked = std::process::Command::new("pkg-config").args(["--variable", "pc_path", "pkg-config"]).output();
     let folders = asked.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
-    for folder in folders.trim().split(':').filter(|folder| std::path::Path::new(folder).is_dir()) {
+    for folder in folders.trim().split(':').filter(|folder| Path::new(folder).is_dir()) {
         println!("cargo:rerun-if-changed={folder}");
     }
 }

@@ -11,22 +11,12 @@ use std::time::{Duration, Instant};
 use socket2::{SockRef, TcpKeepalive};
 
 use super::place::ProcessPlace;
-use crate::compiled::{HashKey, fingerprint};
+use crate::compiled::HashKey;
 use crate::port::Fault;
 
-/// Returns the version that the greeting carries, with the fingerprint of the emitted code and of what places words and messages.
-/// Processes with other code would read each other's words differently, also if their version has the same number.
-pub(super) fn version() -> String {
-    const CODE: [&str; 6] = [
-        include_str!("../emitted/objects.rs"),
-        include_str!("../emitted/mowgli_port.rs"),
-        include_str!("../byte_map.rs"),
-        include_str!("../memory.rs"),
-        include_str!("../messages.rs"),
-        include_str!("../ofi/layout.rs"),
-    ];
-    format!("{}+{}", env!("CARGO_PKG_VERSION"), fingerprint(&CODE))
-}
+/// The version that the greeting carries, with the fingerprint of all sources of this crate. Processes with other code would read each
+/// other's words differently, also if their version has the same number.
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("MOWGLI_SOURCES"));
 
 /// The time without any sign of life from the other machine after which a connection counts as cut.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -221,7 +211,7 @@ pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream
     let failed = |e: std::io::Error| Unreached::NotYet(format!("{at}: {e}"));
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let greeting = format!("mowgli {} {} {} {}\n", place.rank, place.size, place.token, version());
+    let greeting = format!("mowgli {} {} {} {}\n", place.rank, place.size, place.token, VERSION);
     stream.write_all(greeting.as_bytes()).map_err(failed)?;
     // This reads byte by byte, because the bytes behind the answer belong to the thread that reads the connection.
     let mut answer = Vec::new();

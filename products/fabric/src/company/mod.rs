@@ -8,6 +8,8 @@
 mod link;
 mod place;
 mod pmi;
+#[cfg(test)]
+mod sources;
 
 use std::fmt;
 use std::net::TcpListener;
@@ -20,7 +22,7 @@ use mowgli_core::ids::Tid;
 
 use crate::compiled::{HashKey, hash_key};
 use crate::port::Fault;
-use link::{Guest, Link, Received, Strangers, Trouble, Unreached, version};
+use link::{Guest, Link, Received, Strangers, Trouble, Unreached, VERSION};
 use place::{Meeting, ProcessPlace};
 
 /// Processes that run together, as one of them sees them.
@@ -170,7 +172,7 @@ impl Company {
 
     /// Makes a process that has connected a part of the company.
     fn seat(&mut self, mut guest: Guest) -> Result<(), Fault> {
-        let other_version = || (guest.version != Some(version())).then(|| other_version(&guest));
+        let other_version = || (guest.version.as_deref() != Some(VERSION)).then(|| other_version(&guest));
         if let Some(fault) = other_version().or_else(|| self.other_size(&guest)) {
             guest.refuse(&fault);
             return Err(fault);
@@ -334,7 +336,7 @@ fn other_version(guest: &Guest) -> Fault {
     Fault::Wrong(format!(
         "node {} is built with {version} of mowgli-fabric, and node 1 with version {}; build all processes of the same code",
         guest.rank + 1,
-        self::version()
+        VERSION
     ))
 }
 
