@@ -108,7 +108,7 @@ impl Company {
             return Self::gathered(place, listener, Started::default(), limit);
         }
         let meeting = meeting.heard().map_err(Fault::Gone)?;
-        let end = Instant::now() + limit;
+        let end = after(limit);
         let (stream, key) = loop {
             let address = meeting.address(&mut place).map_err(Unreached::NotYet);
             match address.and_then(|at| link::reached(at, &place)) {
@@ -153,7 +153,7 @@ impl Company {
     fn welcome(&mut self, listener: &TcpListener) -> Result<(), Fault> {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("no connections are taken: {e}"));
         listener.set_nonblocking(true).map_err(wrong)?;
-        let end = Instant::now() + self.limit;
+        let end = after(self.limit);
         let mut strangers = Strangers::default();
         while self.links.len() + 1 < self.size() {
             if let Some(fault) = self.fell(end, strangers.refused.as_ref()) {
@@ -254,7 +254,7 @@ impl Company {
     /// # Errors
     /// If a process has gone, or does not make the call within the time limit.
     pub fn gather(&self, said: &str) -> Result<Vec<String>, Fault> {
-        let end = Instant::now() + self.limit;
+        let end = after(self.limit);
         let late = |link: &Link| {
             Fault::Gone(format!(
                 "{} has said nothing for {} s",
@@ -357,6 +357,12 @@ fn ended(rank: usize, how: &str, started: &Started) -> String {
     format!("{name} {how}")
 }
 
+/// Returns the end of a wait that begins now. The longest limits are as good as a century.
+fn after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + Duration::from_secs(100 * 365 * 24 * 3600))
+}
+
 /// The time that a process started here may take to end.
 const TO_END: Duration = Duration::from_secs(3);
 
@@ -376,6 +382,18 @@ impl Drop for Company {
                 _ = child.wait();
             }
             crate::left::clear(child.id());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_company_may_have_no_limit() {
+        for limit in [Duration::MAX, Duration::from_secs(1 << 62)] {
+            assert_eq!(Company::start(1, &[], limit).unwrap().gather("alone"), Ok(vec!["alone".to_owned()]));
         }
     }
 }
