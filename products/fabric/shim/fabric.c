@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
@@ -68,12 +69,51 @@ static struct {
 #define LIBRARY "libfabric.so.1"
 #endif
 
+// True while this thread is inside the provider.
+static __thread volatile int is_inside;
+
+// A call of the provider for operations.
+#define VISIT(call) ({ \
+    is_inside = 1; \
+    __typeof__(call) result_ = (call); \
+    is_inside = 0; \
+    result_; \
+})
+
+// What a crash inside the provider writes.
+static char last_words[512];
+
+void fabric_last_words(const char *text) {
+    strncpy(last_words, text, sizeof last_words - 1);
+}
+
+// Writes a text to standard error, and ends the process at once, also in a handler of signals.
+__attribute__((noreturn)) void fabric_leave(const char *text) {
+    ssize_t written = write(2, text, strlen(text));
+    (void)written;
+    _exit(2);
+}
+
+static struct sigaction before;
+
+// Another crash than one of the provider is handled as before.
+static void crashed(int number, siginfo_t *info, void *context) {
+    (void)context;
+    if (is_inside) fabric_leave(last_words);
+    sigaction(SIGSEGV, &before, NULL);
+    if (info->si_code <= 0) raise(number);
+}
+
 // Loads libfabric. Returns NULL, or the reason why that failed. This has to be called once, before all other functions.
 const char *fabric_load(void) {
+    struct sigaction crash = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction interrupt;
     sigaction(SIGINT, NULL, &interrupt);
+    sigaction(SIGSEGV, NULL, &before);
     void *loaded = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     sigaction(SIGINT, &interrupt, NULL);
+    // A driver of libfabric has a handler of its own.
+    sigaction(SIGSEGV, &crash, NULL);
     if (!loaded) return dlerror();
     library.getinfo = dlsym(loaded, "fi_getinfo");
     library.freeinfo = dlsym(loaded, "fi_freeinfo");
@@ -270,7 +310,7 @@ int fabric_node_know(struct fabric_node *node, const void *name, uint64_t *peer)
 
 // Progresses the operations that others have posted at this node. Reading 0 entries does not take a completion.
 void fabric_node_progress(struct fabric_node *node) {
-    fi_cq_read(node->passive.queue, NULL, 0);
+    VISIT(fi_cq_read(node->passive.queue, NULL, 0));
 }
 
 void fabric_end_close(struct fabric_end *end) {
@@ -307,17 +347,17 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
 // returns, so a completion does not follow.
 int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     if (end->node->is_atomic)
-        return fi_inject_atomic(end->active->endpoint, end->node->begin + own, bytes / 8, peer, at, key, FI_UINT64, FI_ATOMIC_WRITE);
-    return fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key);
+        return VISIT(fi_inject_atomic(end->active->endpoint, end->node->begin + own, bytes / 8, peer, at, key, FI_UINT64, FI_ATOMIC_WRITE));
+    return VISIT(fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key));
 }
 
 // Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes.
 int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *from = end->node->begin + own;
     if (end->node->is_atomic)
-        return fi_atomic(end->active->endpoint, from, bytes / 8, fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64,
-                         FI_ATOMIC_WRITE, end->slots + slot);
-    return fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+        return VISIT(fi_atomic(end->active->endpoint, from, bytes / 8, fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64,
+                         FI_ATOMIC_WRITE, end->slots + slot));
+    return VISIT(fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot));
 }
 
 // Copies bytes of the own memory to `at` of a peer. They are placed when the operation completes.
@@ -327,22 +367,22 @@ int fabric_put_delivered(struct fabric_end *end, size_t slot, size_t own, size_t
         struct fi_rma_ioc far = {at, bytes / 8, key};
         void *local = fi_mr_desc(end->node->memory);
         struct fi_msg_atomic write = {&words, &local, 1, peer, &far, 1, FI_UINT64, FI_ATOMIC_WRITE, end->slots + slot, 0};
-        return fi_atomicmsg(end->active->endpoint, &write, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+        return VISIT(fi_atomicmsg(end->active->endpoint, &write, FI_COMPLETION | FI_DELIVERY_COMPLETE));
     }
     struct iovec from = {end->node->begin + own, bytes};
     struct fi_rma_iov to = {at, bytes, key};
     void *memory = fi_mr_desc(end->node->memory);
     struct fi_msg_rma put = {&from, &memory, 1, peer, &to, 1, end->slots + slot, 0};
-    return fi_writemsg(end->active->endpoint, &put, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    return VISIT(fi_writemsg(end->active->endpoint, &put, FI_COMPLETION | FI_DELIVERY_COMPLETE));
 }
 
 int fabric_get(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *to = end->node->begin + own;
     void *local = fi_mr_desc(end->node->memory);
     if (end->node->is_atomic)
-        return fi_fetch_atomic(end->active->endpoint, to, bytes / 8, local, to, local, peer, at, key, FI_UINT64, FI_ATOMIC_READ,
-                               end->slots + slot);
-    return fi_read(end->active->endpoint, to, bytes, local, peer, at, key, end->slots + slot);
+        return VISIT(fi_fetch_atomic(end->active->endpoint, to, bytes / 8, local, to, local, peer, at, key, FI_UINT64, FI_ATOMIC_READ,
+                               end->slots + slot));
+    return VISIT(fi_read(end->active->endpoint, to, bytes, local, peer, at, key, end->slots + slot));
 }
 
 static void *operands_of(struct fabric_end *end) {
@@ -353,8 +393,8 @@ int fabric_add(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, u
     struct slot *s = end->slots + slot;
     void *to = end->node->begin + own;
     s->operand = more;
-    return fi_fetch_atomic(end->active->endpoint, &s->operand, 1, operands_of(end), to, fi_mr_desc(end->node->memory), peer, at,
-                           key, FI_UINT64, FI_SUM, s);
+    return VISIT(fi_fetch_atomic(end->active->endpoint, &s->operand, 1, operands_of(end), to, fi_mr_desc(end->node->memory), peer, at,
+                           key, FI_UINT64, FI_SUM, s));
 }
 
 int fabric_swap(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key, uint64_t old,
@@ -364,13 +404,13 @@ int fabric_swap(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, 
     s->operand = new;
     s->compare = old;
     void *operands = operands_of(end);
-    return fi_compare_atomic(end->active->endpoint, &s->operand, 1, operands, &s->compare, operands, to,
-                             fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64, FI_CSWAP, s);
+    return VISIT(fi_compare_atomic(end->active->endpoint, &s->operand, 1, operands, &s->compare, operands, to,
+                             fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64, FI_CSWAP, s));
 }
 
 // Progresses operations without taking a completion.
 void fabric_end_progress(struct fabric_end *end) {
-    fi_cq_read(end->active->queue, NULL, 0);
+    VISIT(fi_cq_read(end->active->queue, NULL, 0));
 }
 
 // Returns the slot that is the context of an operation, or the number of slots if there is none.
@@ -381,7 +421,7 @@ static size_t slot_of(const struct fabric_end *end, const void *context) {
 // Returns the error of an operation that has failed, and writes its slot.
 static int failure(struct fabric_end *end, size_t *slot) {
     struct fi_cq_err_entry error = {0};
-    ssize_t count = fi_cq_readerr(end->active->queue, &error, 0);
+    ssize_t count = VISIT(fi_cq_readerr(end->active->queue, &error, 0));
     if (count < 0) return count == -FI_EAGAIN ? 0 : (int)count;
     *slot = slot_of(end, error.op_context);
     return error.err ? -error.err : -FI_EOTHER;
@@ -392,7 +432,7 @@ static int failure(struct fabric_end *end, size_t *slot) {
 int fabric_end_next(struct fabric_end *end, size_t *slot) {
     *slot = end->count;
     if (end->returned == end->read) {
-        ssize_t count = fi_cq_read(end->active->queue, end->completions, COMPLETIONS);
+        ssize_t count = VISIT(fi_cq_read(end->active->queue, end->completions, COMPLETIONS));
         if (count == -FI_EAVAIL) return failure(end, slot);
         if (count <= 0) return count == -FI_EAGAIN ? 0 : (int)count;
         end->read = count;

@@ -67,7 +67,7 @@ const TOGETHER: [(&str, usize, Role); 22] = [
 ];
 
 /// The roles of single processes in tests of faults.
-const FAULTS: [(&str, Role); 21] = [
+const FAULTS: [(&str, Role); 22] = [
     ("keeps_limits", keeps_limits),
     ("by_default", |company, provider| fills(company, provider, None)),
     ("by_name", |company, provider| fills(company, provider, Some("published"))),
@@ -97,6 +97,7 @@ const FAULTS: [(&str, Role); 21] = [
     ("gathers_over", gathers_over),
     ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
+    ("puts_on", puts_on),
     ("late", |company, provider| meets(company, provider, 1, || std::thread::sleep(Duration::from_secs(20)))),
     ("leaves", |company, provider| meets(company, provider, 1, || std::process::exit(3))),
 ];
@@ -171,6 +172,10 @@ pub fn trials() -> Vec<Trial> {
         if provider != Provider::Memory {
             let fence = Box::new(move || a_fence_waits_for_what_was_put_and_for_nothing_else(provider));
             trials.push(trial("a_fence_waits_for_what_was_put_and_for_nothing_else", fence));
+        }
+        if provider == Provider::Shm {
+            let kept = Box::new(move || a_lock_that_nobody_gives_back_ends_the_process(provider));
+            trials.push(trial("a_lock_that_nobody_gives_back_ends_the_process", kept));
         }
         let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
         trials.push(trial("what_killed_processes_leave_is_removed", killed));
@@ -649,6 +654,55 @@ fn killed() {
     std::thread::sleep(LIMIT);
 }
 
+/// Node 1 puts a word to node 2 until it fails.
+fn puts_on(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(Duration::from_secs(3));
+    let (own, far) = (group.word("own", 1, 0), group.word("far", 2, 0));
+    let ran = group.run_among(company, provider, |thread| {
+        loop {
+            match thread.id().index() {
+                0 => far.put(thread, own)?.wait(thread)?,
+                _ => _ = far.read(thread)?,
+            }
+        }
+    });
+    ran.map(|all: Vec<()>| drop(all))
+}
+
+/// A process is killed or stopped as if it had the lock of its memory, in libfabric 1.17. So a thread of node 1 spins inside the provider.
+/// Its process ends with a fault that names node 2.
+fn a_lock_that_nobody_gives_back_ends_the_process(provider: Provider) {
+    for (signal, expected) in [("-9", "node 2 has gone"), ("-STOP", " s, which waits for node 2; a process that")] {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut first, mut second] = ["0", "1"].map(|rank| {
+            let mut command = played_by_two([provider.name(), "puts_on"], rank, &folder.path().join("meet"), "20");
+            command.stderr(std::process::Stdio::piped()).spawn().unwrap()
+        });
+        let begin = Instant::now();
+        let own = second.id().to_string();
+        while left(|pid| pid == own) == 0 && begin.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        for file in std::fs::read_dir("/dev/shm").unwrap().flatten() {
+            if file.file_name().to_string_lossy().split('-').nth(2) == Some(&own) {
+                let file = std::fs::OpenOptions::new().write(true).open(file.path()).unwrap();
+                std::os::unix::fs::FileExt::write_all_at(&file, &[0; 4], 24).unwrap();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        _ = Command::new("kill").args([signal, &second.id().to_string()]).status();
+        while first.try_wait().unwrap().is_none() && begin.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        [&mut first, &mut second].map(|process| _ = process.kill());
+        _ = second.wait();
+        let first = first.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&first.stderr);
+        assert!(first.status.code() == Some(2) && text.contains(expected), "{signal}: {}: {text}", first.status);
+    }
+}
+
 /// A process that ends without a message is named soon, with the way in which it ended.
 fn one_leaves(name: &str, expected: &str, provider: Provider) {
     let begin = Instant::now();
@@ -1042,8 +1096,13 @@ fn first_of_two(folder: &std::path::Path, limit: &str) -> (std::process::Child, 
 }
 
 fn role_of_two(rank: &str, meet: &std::path::Path, limit: &str) -> Command {
+    played_by_two(["shm", "gathers"], rank, meet, limit)
+}
+
+/// Returns the command of a process of two that plays a role over a provider.
+fn played_by_two(role: [&str; 2], rank: &str, meet: &std::path::Path, limit: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["role", "shm", "gathers"]).env("MOWGLI_MEET", meet);
+    command.arg("role").args(role).env("MOWGLI_MEET", meet);
     command.envs([("PMI_RANK", rank), ("PMI_SIZE", "2"), ("MOWGLI_TEST_LIMIT", limit)]);
     command
 }

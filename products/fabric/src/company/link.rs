@@ -36,19 +36,19 @@ type SharedStream = Arc<Mutex<TcpStream>>;
 
 /// The first fault of this process or another. The process sends it once, over all its connections.
 #[derive(Default)]
-pub(super) struct Trouble {
+pub(crate) struct Trouble {
     is_there: AtomicBool,
     said: Mutex<(Option<Fault>, Vec<SharedStream>)>,
 }
 
 impl Trouble {
     #[inline]
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.is_there.load(Ordering::Relaxed)
     }
 
     #[inline]
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         if self.is_there() { self.known() } else { None }
     }
 
@@ -58,7 +58,7 @@ impl Trouble {
     }
 
     /// Records the first fault, and sends it over all connections.
-    pub(super) fn set(&self, fault: Fault) {
+    pub(crate) fn set(&self, fault: Fault) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if said.0.is_some() {
             return;

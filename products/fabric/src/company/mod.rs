@@ -238,6 +238,17 @@ impl Company {
         self.place.size
     }
 
+    /// Returns what knows the first fault of this process or another.
+    pub(crate) fn trouble(&self) -> Arc<Trouble> {
+        Arc::clone(&self.trouble)
+    }
+
+    /// Names the other nodes.
+    pub(crate) fn others(&self) -> String {
+        let others = (1..=self.size()).filter(|node| *node != self.rank() + 1).map(|node| format!("node {node}"));
+        others.collect::<Vec<_>>().join(" or ")
+    }
+
     /// Returns the address at which others reach this process, by name or number.
     pub(crate) fn host(&self) -> &str {
         &self.place.host

@@ -44,7 +44,11 @@ mod tests {
         assert_eq!(fingerprint(root, &parts).unwrap(), env!("MOWGLI_SOURCES"), "build again");
         let copy = tempfile::tempdir().unwrap();
         let all = files(root).unwrap();
-        let sources = || all.iter().filter_map(|file| file.strip_prefix(root).ok()).filter(|file| parts.iter().any(|part| file.starts_with(part)));
+        let sources = || {
+            all.iter()
+                .filter_map(|file| file.strip_prefix(root).ok())
+                .filter(|file| parts.iter().any(|part| file.starts_with(part)))
+        };
         for file in sources() {
             fs::create_dir_all(copy.path().join(file).parent().unwrap()).unwrap();
             fs::copy(root.join(file), copy.path().join(file)).unwrap();

@@ -24,6 +24,10 @@ impl Error {
     }
 }
 
+pub(crate) fn last_words(_: &str) {}
+
+pub(crate) fn leave(_: &str) {}
+
 pub(crate) struct NodeMemory(Infallible);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

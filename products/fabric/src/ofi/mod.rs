@@ -12,6 +12,7 @@ mod provider;
 mod queue;
 #[cfg(libfabric)]
 mod raw;
+mod watchdog;
 
 #[cfg(not(libfabric))]
 use absent as raw;
@@ -34,6 +35,7 @@ use orders::{OpKind, Orders};
 use port::FabricPort;
 pub use provider::Provider;
 use queue::{OpQueue, PostedOp};
+use watchdog::{Visits, Watchdog};
 
 impl Provider {
     /// Checks that the provider can be used.
@@ -83,6 +85,17 @@ pub(crate) struct Ofi<'a> {
     spins: u64,
     /// True if a thread has progressed the operations of other nodes since the helper last checked.
     went_on: AtomicBool,
+    /// The visits of the helper to the provider, and then the one that closes all endpoints.
+    visits: Arc<Visits>,
+    /// It ends after everything else is closed, as the last field.
+    _watchdog: Watchdog,
+}
+
+/// Everything is closed behind this, which may also never end.
+impl Drop for Ofi<'_> {
+    fn drop(&mut self) {
+        self.visits.begin(None);
+    }
 }
 
 fn locked(queue: &Mutex<OpQueue>) -> MutexGuard<'_, OpQueue> {
@@ -141,6 +154,19 @@ impl<'a> Ofi<'a> {
         let went_on = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
+        let visits = Arc::<Visits>::default();
+        visits.within(limit);
+        control.visits.within(limit);
+        let of_threads = queues.values().map(|queue| Arc::clone(&locked(queue).visits));
+        let all = of_threads.chain([Arc::clone(&visits), Arc::clone(&control.visits)]).collect();
+        raw::last_words(&format!(
+            "mowgli-fabric: a crash inside the provider {} ends node {}. There were connections with {}. One of them was cut or has gone, or \
+             somebody else has sent what the provider does not understand.\n",
+            provider.name(),
+            company.rank() + 1,
+            company.others().replace(" or ", ", ")
+        ));
+        let watchdog = Watchdog::start(all, company, provider.name());
         let control = Mutex::new(control);
         let own_by_cpu = opening.cpu_excludes;
         Ok(Self {
@@ -158,6 +184,8 @@ impl<'a> Ofi<'a> {
             limit,
             spins,
             went_on,
+            visits,
+            _watchdog: watchdog,
         })
     }
 
@@ -193,8 +221,10 @@ impl<'a> Ofi<'a> {
                 continue;
             }
             rest = RESTS[0];
-            self.node.progress();
-            self.others.iter().for_each(raw::Going::progress);
+            self.visits.visit(None, || {
+                self.node.progress();
+                self.others.iter().for_each(raw::Going::progress);
+            });
             if since.elapsed() > STAYS {
                 std::thread::sleep(REST);
             } else {
@@ -207,8 +237,10 @@ impl<'a> Ofi<'a> {
     /// yields the processor.
     fn relax(&self, round: u64, looked: Option<&OpQueue>) {
         self.went_on.store(true, Ordering::Relaxed);
-        if looked.is_none_or(|queue| !queue.is_of_node) {
-            self.node.progress();
+        match looked {
+            None => self.node.progress(),
+            Some(queue) if !queue.is_of_node => queue.visits.visit(None, || self.node.progress()),
+            Some(_) => {}
         }
         if round.is_multiple_of(self.spins) {
             std::thread::yield_now();

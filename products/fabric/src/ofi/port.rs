@@ -31,7 +31,7 @@ impl<'a> FabricPort<'a> {
     pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid, copy: usize) -> Self {
         let mut queue = locked(queue);
         let by = queue.port();
-        queue.limit = net.limit;
+        queue.within(net.limit);
         Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
     }
 
@@ -295,7 +295,7 @@ impl Port for FabricPort<'_> {
     }
 
     fn within(&mut self, limit: Duration) {
-        self.queue.limit = limit;
+        self.queue.within(limit);
     }
 
     fn begins(&mut self) {

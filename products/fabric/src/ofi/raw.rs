@@ -50,6 +50,18 @@ fn loaded() -> Result<(), &'static str> {
     LOADED.get_or_init(load).as_deref().map_or(Ok(()), Err)
 }
 
+/// Sets the text that a crash inside the provider writes before it ends the process.
+pub(crate) fn last_words(text: &str) {
+    // SAFETY: the string ends with 0, and is copied.
+    CString::new(text).iter().for_each(|text| unsafe { fabric_last_words(text.as_ptr()) });
+}
+
+/// Writes a text to standard error, and ends the process at once. Nothing is closed, because that could wait for the provider.
+pub(crate) fn leave(text: &str) {
+    // SAFETY: the string ends with 0.
+    CString::new(text).iter().for_each(|text| unsafe { fabric_leave(text.as_ptr()) });
+}
+
 #[repr(C)]
 struct FabricNode {
     _opaque: [u8; 0],
@@ -63,6 +75,8 @@ struct FabricEnd {
 unsafe extern "C" {
     fn fabric_load() -> *const c_char;
     fn fabric_text(error: c_int) -> *const c_char;
+    fn fabric_last_words(text: *const c_char);
+    fn fabric_leave(text: *const c_char) -> !;
     fn fabric_node_open(
         provider: *const c_char,
         source: *const c_char,
