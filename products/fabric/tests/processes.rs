@@ -2,17 +2,19 @@
 //! libfabric is missing, its tests are reported as ignored, not as passed. Each process of a test is this program again, with the
 //! name of its role.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hmac::{Hmac, KeyInit, Mac};
 use libtest_mimic::Trial;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Buffer, Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
+use sha2::Sha256;
 
 use crate::bytes::Bytes;
 use crate::crowd::{Crowd, Window};
@@ -139,6 +141,10 @@ pub fn trials() -> Vec<Trial> {
         Trial::test(
             "what_listens_at_an_old_address_is_not_taken_for_the_company",
             done(what_listens_at_an_old_address_is_not_taken_for_the_company),
+        ),
+        Trial::test(
+            "who_listens_without_the_token_is_not_taken_for_node_1",
+            done(who_listens_without_the_token_is_not_taken_for_node_1),
         ),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
         Trial::test("another_token_is_named_on_both_sides", done(another_token_is_named_on_both_sides)),
@@ -695,7 +701,7 @@ fn a_lock_that_nobody_gives_back_ends_the_process(provider: Provider) {
         while first.try_wait().unwrap().is_none() && begin.elapsed() < LIMIT {
             std::thread::sleep(Duration::from_millis(10));
         }
-        [&mut first, &mut second].map(|process| _ = process.kill());
+        _ = (first.kill(), second.kill());
         _ = second.wait();
         let first = first.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&first.stderr);
@@ -1113,7 +1119,10 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let (first, at, token) = first_of_two(folder.path(), limit);
     let mut stream = TcpStream::connect(at).unwrap();
-    stream.write_all(said.replace("TOKEN", &token).as_bytes()).unwrap();
+    let mut challenge = String::new();
+    BufReader::new(stream.try_clone().unwrap()).read_line(&mut challenge).unwrap();
+    let once = challenge.trim_end().strip_prefix("mowgli challenges ").expect("a challenge");
+    stream.write_all(proven(said, &token, once).as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let printed = String::from_utf8_lossy(&first.wait_with_output().unwrap().stderr).into_owned();
     let mut answer = String::new();
@@ -1122,12 +1131,26 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
     (printed, answer)
 }
 
+/// Replaces `TOKEN` in a greeting by the proof that its process knows the token.
+fn proven(said: &str, token: &str, once: &str) -> String {
+    let Some((greeting, rest)) = said.split_once('\n') else { return said.to_owned() };
+    let Some((_, parts)) = greeting.split_once("TOKEN ") else { return said.to_owned() };
+    format!("{}\n{rest}", greeting.replace("TOKEN", &proof(token, &format!("greeting {once} {parts}"))))
+}
+
+/// Computes HMAC-SHA-256.
+fn proof(token: &str, text: &str) -> String {
+    let mut of_token = Hmac::<Sha256>::new_from_slice(token.as_bytes()).unwrap();
+    of_token.update(text.as_bytes());
+    of_token.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Returns the greeting of node 2 of two. The first process names its version, with the fingerprint of its code, if another one has
 /// another.
 fn greeting() -> String {
-    let (printed, _) = spoken("mowgli 1 2 TOKEN 9.8.7\n", "10");
+    let (printed, _) = spoken("mowgli TOKEN 1 2 once 9.8.7\n", "10");
     let (_, version) = printed.split_once("and node 1 with version ").expect("it is another version");
-    format!("mowgli 1 2 TOKEN {}\n", version.split(';').next().unwrap())
+    format!("mowgli TOKEN 1 2 once {}\n", version.split(';').next().unwrap())
 }
 
 /// The code is another one if any part of the version is, also behind the number.
@@ -1140,9 +1163,8 @@ fn another_version_is_an_error_on_both_sides() {
         (" 9.8.7", "version 9.8.7"),
         (concat!(" ", env!("CARGO_PKG_VERSION")), concat!("version ", env!("CARGO_PKG_VERSION"), " of")),
         (&format!(" {other_code}"), &format!("version {other_code}")),
-        ("", "an earlier version"),
     ] {
-        let (printed, answer) = spoken(&format!("mowgli 1 2 TOKEN{version}\n=[]\n"), "10");
+        let (printed, answer) = spoken(&format!("mowgli TOKEN 1 2 once{version}\n=[]\n"), "10");
         for text in [&printed, &answer] {
             assert!(text.contains(&format!("node 2 is built with {named}")), "{text}");
             assert!(text.contains(&format!("and node 1 with version {own}")), "{text}");
@@ -1171,6 +1193,31 @@ fn another_token_is_named_on_both_sides() {
     assert!(second(&token).status.success() && first.wait().unwrap().success());
 }
 
+/// What listens at the address of node 1 neither gets the token nor a member, because it cannot prove that it knows the token.
+fn who_listens_without_the_token_is_not_taken_for_node_1() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    let (sender, greetings) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for (mut stream, n) in listener.incoming().flatten().zip(0..) {
+            stream.write_all(b"mowgli challenges 00\n").unwrap();
+            let mut greeting = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut greeting).unwrap();
+            let parts: Vec<&str> = greeting.split(' ').collect();
+            // A proof with another token, and the member's own one, which it would accept if both were of one kind.
+            let proof =
+                if n % 2 == 0 { proof("guessed", &format!("welcome {} [0,0]", parts[4])) } else { parts[1].to_owned() };
+            stream.write_all(format!("mowgli welcomes {proof} [0,0]\n").as_bytes()).unwrap();
+            sender.send(greeting).unwrap();
+        }
+    });
+    let member = role_of_two("1", std::path::Path::new(&at), "1").env("MOWGLI_TOKEN", "topsecret").output().unwrap();
+    let text = String::from_utf8_lossy(&member.stderr);
+    assert!(text.contains("what listens there is not node 1, or has another token"), "{text}");
+    let greetings: Vec<String> = greetings.try_iter().collect();
+    assert!(greetings.len() > 2 && !greetings.concat().contains("topsecret"), "{greetings:?}");
+}
+
 fn another_number_of_processes_is_an_error_on_both_sides() {
     for (said, named) in [("1 3", "node 2 of 3 processes"), ("7 2", "node 8 of 2 processes")] {
         let (printed, answer) = spoken(&greeting().replace("1 2", said), "10");
@@ -1183,16 +1230,20 @@ fn another_number_of_processes_is_an_error_on_both_sides() {
 fn a_connection_that_is_cut_is_reported() {
     let (cut, answer) = spoken(&format!("{}=[\"half of", greeting()), "10");
     assert!(cut.contains("node 2 has gone in the middle of a message"), "{cut}");
-    assert!(answer.starts_with("mowgli ["), "{answer}");
+    assert!(answer.starts_with("mowgli welcomes "), "{answer}");
     let (strange, _) = spoken(&format!("{}what\n", greeting()), "10");
     assert!(strange.contains("node 2 said what makes no sense"), "{strange}");
 }
 
 /// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
-    for stranger in
-        ["GET / HTTP/1.1\n", "mowgli 1 x TOKEN\n", "mowgli 1 2\n", "mowgli", "mowgli 18446744073709551615 2 x y\n"]
-    {
+    for stranger in [
+        "GET / HTTP/1.1\n",
+        "mowgli TOKEN 1 x once v\n",
+        "mowgli 1 2\n",
+        "mowgli",
+        "mowgli x 18446744073709551615 2 once v\n",
+    ] {
         let (reported, answer) = spoken(stranger, "1");
         assert!(reported.contains("node 2 did not come within 1 s"), "{stranger}: {reported}");
         assert_eq!(answer, "", "{stranger}");

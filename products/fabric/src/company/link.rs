@@ -8,9 +8,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::place::ProcessPlace;
+use super::place::{ProcessPlace, secret};
 use crate::compiled::HashKey;
 use crate::port::Fault;
 
@@ -192,8 +194,29 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     }
 }
 
-/// The answer to the greeting of a process of the company. The key of checksums follows.
-const WELCOME: &str = "mowgli ";
+/// The first line of the first process, before a number that it uses once.
+const CHALLENGE: &str = "mowgli challenges ";
+
+/// The answer to the greeting of a process of the company. A proof that the first process knows the token follows, and the key of checksums.
+const WELCOME: &str = "mowgli welcomes ";
+
+/// Returns what only a process that knows the token can compute of a text (HMAC-SHA-256).
+fn proof(place: &ProcessPlace, text: &str) -> String {
+    let mut of_token = Hmac::<Sha256>::new_from_slice(place.token.as_bytes()).expect("any length");
+    of_token.update(text.as_bytes());
+    of_token.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads one line byte by byte, because the bytes behind it belong to the thread that reads the connection.
+fn short_line(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') && line.len() < LONGEST_ANSWER {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        line.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned())
+}
 
 /// An attempt to reach the first process that failed.
 pub(super) enum Unreached {
@@ -205,38 +228,38 @@ pub(super) enum Unreached {
     Stranger(Fault),
 }
 
-/// Connects to the first process, and sends a greeting with the rank of this one. Waits for the answer, because another
-/// program may have the address of an earlier run. The answer is the key of checksums.
+/// Connects to the first process, and sends a greeting with the rank of this one. Each proves to the other that it knows the token,
+/// which another program does not that has the address of an earlier run. The answer is the key of checksums.
 pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream, HashKey), Unreached> {
     let failed = |e: std::io::Error| Unreached::NotYet(format!("{at}: {e}"));
+    let other = || Unreached::NotYet(format!("{at}: what listens there is not node 1, or has another token"));
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let greeting = format!("mowgli {} {} {} {}\n", place.rank, place.size, place.token, VERSION);
+    let challenge = short_line(&mut stream).map_err(failed)?;
+    let once = challenge.strip_prefix(CHALLENGE).ok_or_else(other)?;
+    let own = secret().map_err(Unreached::NotYet)?;
+    let said = format!("{} {} {own} {VERSION}", place.rank, place.size);
+    let greeting = format!("mowgli {} {said}\n", proof(place, &format!("greeting {once} {said}")));
     stream.write_all(greeting.as_bytes()).map_err(failed)?;
-    // This reads byte by byte, because the bytes behind the answer belong to the thread that reads the connection.
-    let mut answer = Vec::new();
-    while answer.last() != Some(&b'\n') && answer.len() < LONGEST_ANSWER {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).map_err(failed)?;
-        answer.push(byte[0]);
+    let answer = short_line(&mut stream).map_err(failed)?;
+    if let Some(fault) = answer.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
+        return Err(if fault == other_token(place.rank) {
+            Unreached::Stranger(fault)
+        } else {
+            Unreached::Refused(fault)
+        });
     }
-    let answer = String::from_utf8_lossy(&answer);
-    let said = answer.trim_end_matches('\n');
-    match said.strip_prefix(WELCOME).and_then(|key| serde_json::from_str(key).ok()) {
-        Some(key) => Ok((stream, key)),
-        None => match said.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
-            Some(fault) if fault == other_token(place.rank) => Err(Unreached::Stranger(fault)),
-            Some(fault) => Err(Unreached::Refused(fault)),
-            None => Err(Unreached::NotYet(format!("{at}: what listens there is not node 1"))),
-        },
-    }
+    let (proven, key) = answer.strip_prefix(WELCOME).and_then(|text| text.split_once(' ')).ok_or_else(other)?;
+    let is_first = proven == proof(place, &format!("welcome {own} {key}"));
+    let key = serde_json::from_str(key).ok().filter(|_| is_first).ok_or_else(other)?;
+    Ok((stream, key))
 }
 
 /// The longest answer to a greeting, in bytes. A refusal has a sentence or two.
 const LONGEST_ANSWER: usize = 2000;
 
 /// The longest greeting, in bytes.
-const LONGEST_GREETING: usize = 200;
+const LONGEST_GREETING: usize = 300;
 
 /// The time that a connection has for its greeting.
 const MANNERS: Duration = Duration::from_secs(1);
@@ -249,16 +272,19 @@ pub(super) struct Guest {
     pub(super) rank: usize,
     /// The number of processes in its greeting.
     pub(super) size: usize,
-    /// The version in its greeting. Early versions do not send one.
-    pub(super) version: Option<String>,
+    /// The version in its greeting.
+    pub(super) version: String,
+    /// The number in its greeting, which it uses once.
+    once: String,
     pub(super) stream: TcpStream,
 }
 
 impl Guest {
     /// Accepts the process, and sends it the key of checksums.
-    pub(super) fn welcome(&mut self, key: HashKey) -> std::io::Result<()> {
+    pub(super) fn welcome(&mut self, place: &ProcessPlace, key: HashKey) -> std::io::Result<()> {
         let key = serde_json::to_string(&key).expect("numbers");
-        self.stream.write_all(format!("{WELCOME}{key}\n").as_bytes())
+        let proof = proof(place, &format!("welcome {} {key}", self.once));
+        self.stream.write_all(format!("{WELCOME}{proof} {key}\n").as_bytes())
     }
 
     /// Sends the reason for the refusal, and waits a moment until the process has closed the connection. Closing a
@@ -282,52 +308,57 @@ pub(super) fn other_token(rank: usize) -> Fault {
     ))
 }
 
+/// A new connection, the time since which it is there, and the number that it has to use in its greeting.
+type Stranger = (TcpStream, Instant, String);
+
 /// New connections whose greetings are not known yet. They are read as far as their bytes are there, so none delays
 /// another one.
 #[derive(Default)]
 pub(super) struct Strangers {
-    silent: VecDeque<(TcpStream, Instant)>,
+    silent: VecDeque<Stranger>,
     /// The fault of the last process with another token.
     pub(super) refused: Option<Fault>,
 }
 
 impl Strangers {
     /// Adds a connection.
-    pub(super) fn add(&mut self, stream: TcpStream) {
-        if stream.set_nonblocking(true).is_err() {
+    pub(super) fn add(&mut self, mut stream: TcpStream) {
+        let Ok(once) = secret() else { return };
+        let challenge = format!("{CHALLENGE}{once}\n");
+        if stream.set_nonblocking(true).and_then(|()| stream.write_all(challenge.as_bytes())).is_err() {
             return;
         }
         if self.silent.len() == STRANGERS {
             self.silent.pop_front();
         }
-        self.silent.push_back((stream, Instant::now()));
+        self.silent.push_back((stream, Instant::now(), once));
     }
 
     /// Returns the processes of this company whose greetings have come. Connections of others are closed.
     pub(super) fn guests(&mut self, place: &ProcessPlace) -> Vec<Guest> {
         let mut guests = Vec::new();
-        for (stream, since) in std::mem::take(&mut self.silent) {
+        for (stream, since, once) in std::mem::take(&mut self.silent) {
             let mut said = [0; LONGEST_GREETING];
             // The greeting stays in the connection until all of it is there.
             match stream.peek(&mut said) {
                 Ok(length) => match said[..length].iter().position(|byte| *byte == b'\n') {
-                    Some(end) => match guest(stream, &said[..end], place) {
+                    Some(end) => match guest(stream, &said[..end], &once, place) {
                         Ok(guest) => guests.extend(guest),
                         Err(fault) => self.refused = Some(fault),
                     },
-                    None if 0 < length && length < LONGEST_GREETING => self.keep(stream, since),
+                    None if 0 < length && length < LONGEST_GREETING => self.keep((stream, since, once)),
                     None => {}
                 },
-                Err(e) if e.kind() == ErrorKind::WouldBlock => self.keep(stream, since),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.keep((stream, since, once)),
                 Err(_) => {}
             }
         }
         guests
     }
 
-    fn keep(&mut self, stream: TcpStream, since: Instant) {
-        if since.elapsed() < MANNERS {
-            self.silent.push_back((stream, since));
+    fn keep(&mut self, stranger: Stranger) {
+        if stranger.1.elapsed() < MANNERS {
+            self.silent.push_back(stranger);
         }
     }
 }
@@ -336,8 +367,10 @@ impl Strangers {
 ///
 /// # Errors
 /// If it comes from one with another token. That one receives the error, too.
-fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Result<Option<Guest>, Fault> {
-    let Some((rank, size, token, version)) = std::str::from_utf8(said).ok().and_then(greeting) else { return Ok(None) };
+fn guest(mut stream: TcpStream, said: &[u8], once: &str, place: &ProcessPlace) -> Result<Option<Guest>, Fault> {
+    let Some((proven, rank, size, own, version)) = std::str::from_utf8(said).ok().and_then(greeting) else {
+        return Ok(None);
+    };
     let mut answerable = || {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(MANNERS))?;
@@ -347,23 +380,19 @@ fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Result<Opt
     if answerable().is_err() {
         return Ok(None);
     }
-    if token != place.token {
+    if proven != proof(place, &format!("greeting {once} {rank} {size} {own} {version}")) {
         let fault = other_token(rank);
         _ = refused(&mut stream, &fault);
         return Err(fault);
     }
-    Ok(Some(Guest { rank, size, version, stream }))
+    Ok(Some(Guest { rank, size, version: version.to_owned(), once: own.to_owned(), stream }))
 }
 
-/// Returns the parts of a greeting: rank, number of processes, token, and version.
-fn greeting(said: &str) -> Option<(usize, usize, &str, Option<String>)> {
-    let parts: Vec<&str> = said.split(' ').collect();
-    let (rank, size, token, version) = match parts[..] {
-        ["mowgli", rank, size, token] => (rank, size, token, None),
-        ["mowgli", rank, size, token, version] => (rank, size, token, Some(version.to_owned())),
-        _ => return None,
-    };
+/// Returns the parts of a greeting: the proof that its process knows the token, rank, number of processes, a number that is used once, and
+/// version.
+fn greeting(said: &str) -> Option<(&str, usize, usize, &str, &str)> {
+    let ["mowgli", proven, rank, size, once, version] = said.split(' ').collect::<Vec<_>>()[..] else { return None };
     // The number of a node is one more than its rank, so the greatest rank is no rank.
     let rank = rank.parse().ok().filter(|&rank| rank != usize::MAX)?;
-    Some((rank, size.parse().ok()?, token, version))
+    Some((proven, rank, size.parse().ok()?, once, version))
 }

@@ -172,7 +172,7 @@ impl Company {
 
     /// Makes a process that has connected a part of the company.
     fn seat(&mut self, mut guest: Guest) -> Result<(), Fault> {
-        let other_version = || (guest.version.as_deref() != Some(VERSION)).then(|| other_version(&guest));
+        let other_version = || (guest.version != VERSION).then(|| other_version(&guest));
         if let Some(fault) = other_version().or_else(|| self.other_size(&guest)) {
             guest.refuse(&fault);
             return Err(fault);
@@ -182,7 +182,7 @@ impl Company {
             return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
         }
         // A process that has gone again may come back.
-        if guest.welcome(self.key).is_err() {
+        if guest.welcome(&self.place, self.key).is_err() {
             return Ok(());
         }
         let started = Arc::clone(&self.started);
@@ -342,12 +342,10 @@ impl Company {
 
 /// Makes the fault for a process that is built with another version.
 fn other_version(guest: &Guest) -> Fault {
-    let version =
-        guest.version.as_ref().map_or("an earlier version".to_owned(), |version| format!("version {version}"));
     Fault::Wrong(format!(
-        "node {} is built with {version} of mowgli-fabric, and node 1 with version {}; build all processes of the same code",
+        "node {} is built with version {} of mowgli-fabric, and node 1 with version {VERSION}; build all processes of the same code",
         guest.rank + 1,
-        VERSION
+        guest.version
     ))
 }
 

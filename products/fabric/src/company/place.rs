@@ -15,7 +15,7 @@ pub(super) struct ProcessPlace {
     pub(super) size: usize,
     /// The address at which others reach its part of the fabric.
     pub(super) host: String,
-    /// A token that greetings repeat, so that the first process refuses connections of other companies.
+    /// A token that all processes of the company know, and prove to know when they meet. It is never sent.
     pub(super) token: String,
     /// The address of the first process, if this program has started the company itself.
     at: Option<SocketAddr>,
@@ -173,7 +173,7 @@ impl Meeting {
 const LONGEST_TOKEN: usize = 64;
 
 /// Makes a token that nobody can guess.
-fn secret() -> Result<String, String> {
+pub(super) fn secret() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| format!("the system gives no random number: {e}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
