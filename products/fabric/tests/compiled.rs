@@ -201,6 +201,7 @@ fn the_page_of_assumptions_has_every_definition_of_the_model() {
         "tests/objects.rs",
         "tests/compiled.rs",
         "src/byte_map.rs",
+        "src/company/sources.rs",
         "src/fenced.rs",
         "src/ofi/port.rs",
         "src/ofi/queue.rs",

@@ -779,7 +779,8 @@ fn keeps_limits(company: &Company, provider: Provider) -> Result<(), Fault> {
         let mut gives_up = |what: &str, call: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>| {
             let begin = Instant::now();
             let given_up = thread.within(Duration::from_millis(500), call);
-            assert!(matches!(given_up, Err(Fault::Late(_))), "{what}: {given_up:?}");
+            let is_named = |why: &str| what != "a get" || why.ends_with("; operations are under way at node 2");
+            assert!(matches!(&given_up, Err(Fault::Late(why)) if is_named(why)), "{what}: {given_up:?}");
             assert!(begin.elapsed() < Duration::from_secs(3), "{what}: {:?}", begin.elapsed());
         };
         gives_up("a loop", &|thread| thread.until(|thread| Ok((word.read(thread)? == 1).then_some(()))));
@@ -1193,7 +1194,7 @@ fn another_token_is_named_on_both_sides() {
     assert!(second(&token).status.success() && first.wait().unwrap().success());
 }
 
-/// What listens at the address of node 1 neither gets the token nor a member, because it cannot prove that it knows the token.
+/// A program at the address of node 1 gets neither the token nor a member, because it cannot prove that it knows the token.
 fn who_listens_without_the_token_is_not_taken_for_node_1() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();

@@ -47,6 +47,11 @@ fn the_published_deletion_lets_a_value_come_back() {
 /// A seed of the machine that shows it.
 const SEEN: u64 = 2417;
 
+#[test]
+fn the_page_has_this_seed() {
+    assert!(include_str!("../README.md").contains(&format!("--variant published --seed {SEEN}\n")));
+}
+
 fn done(client: usize, begun: u64, ended: u64, called: Called) -> Done {
     Done { client, key: 0, called, begun, ended }
 }

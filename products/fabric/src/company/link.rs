@@ -388,8 +388,7 @@ fn guest(mut stream: TcpStream, said: &[u8], once: &str, place: &ProcessPlace) -
     Ok(Some(Guest { rank, size, version: version.to_owned(), once: own.to_owned(), stream }))
 }
 
-/// Returns the parts of a greeting: the proof that its process knows the token, rank, number of processes, a number that is used once, and
-/// version.
+/// Returns the parts of a greeting: its proof, rank, number of processes, a number that is used once, and version.
 fn greeting(said: &str) -> Option<(&str, usize, usize, &str, &str)> {
     let ["mowgli", proven, rank, size, once, version] = said.split(' ').collect::<Vec<_>>()[..] else { return None };
     // The number of a node is one more than its rank, so the greatest rank is no rank.

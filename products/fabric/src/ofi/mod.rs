@@ -299,7 +299,10 @@ impl<'a> Ofi<'a> {
             Ok(is_so)
         });
         queue.since = since;
-        waited
+        waited.map_err(|fault| match fault {
+            Fault::Late(why) => Fault::Late(why + &queue.places()),
+            other => other,
+        })
     }
 
     /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration. The limit begins at `since`, or

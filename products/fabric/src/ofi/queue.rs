@@ -68,7 +68,7 @@ pub(super) struct OpQueue {
     /// The number of operations posted.
     begun: u64,
     fault: Option<Fault>,
-    /// True if it has told of an error that belongs to none of its operations.
+    /// True if it has reported an error that belongs to none of its operations.
     has_warned: bool,
     /// The time after which waits are given up.
     pub(super) limit: Duration,
@@ -238,6 +238,12 @@ impl OpQueue {
         self.visits.within(limit);
     }
 
+    /// Names the nodes of operations that are under way, if there are any.
+    pub(super) fn places(&self) -> String {
+        let nodes: BTreeSet<usize> = self.under_way.iter().map(|o| o.begun.node).collect();
+        if nodes.is_empty() { String::new() } else { format!("; operations are under way at {}", named(&nodes)) }
+    }
+
     /// Records the failure of an operation at a node, and returns its fault. A put without a completion does not say its node. If no such
     /// put and no operation is under way, nothing of this thread has failed: somebody has sent what the provider does not understand.
     fn fails(&mut self, node: Option<usize>, why: Error) -> Result<(), Fault> {
@@ -266,8 +272,12 @@ impl OpQueue {
 
 /// Makes the fault of an operation at one of these nodes.
 fn failed(nodes: &BTreeSet<usize>, why: Error) -> Fault {
-    let names: Vec<String> = nodes.iter().map(|node| format!("node {}", node + 1)).collect();
-    Fault::Gone(format!("an operation at {} failed: {}", names.join(" or "), why.text()))
+    Fault::Gone(format!("an operation at {} failed: {}", named(nodes), why.text()))
+}
+
+/// Names nodes.
+fn named(nodes: &BTreeSet<usize>) -> String {
+    nodes.iter().map(|node| format!("node {}", node + 1)).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]
@@ -352,8 +362,8 @@ mod tests {
         }
     }
 
-    /// Packets of somebody who knows the port of a node over `tcp`, and nothing else: a connection, and an answer with this type to an
-    /// operation of this number.
+    /// Sends packets as somebody does who knows the port of a node over `tcp`, and nothing else. They are a connection, and an answer with
+    /// this type to an operation of this number.
     fn stranger_says(node: &NodeMemory, kind: u8, number: u64) {
         const CONNECT: [u8; 56] = [
             3, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4,
