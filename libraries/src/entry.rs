@@ -330,7 +330,22 @@ impl Entry {
 }
 
 /// Returns the description of an edit in words, for example `Write in Post made later`. One with conditions or code stays as it is.
-fn in_words(edit: &str) -> String {
+///
+/// ```
+/// use mowgli_libraries::entry::in_words;
+/// for (edit, words) in [
+///     ("without Shared::GF { .. }", "without GF"),
+///     ("delay Shared::Write { .. } in Method::Post { .. }, number 1", "Write in Post, number 1 made later"),
+///     ("swap Shared::Write { .. } | Shared::Bcast { .. }", "Write | Bcast exchanged with the next statement"),
+///     ("replace Shared::Read { .. } => 0", "0 in place of Read"),
+///     ("Accept does not wait", "Accept does not wait"),
+///     ("without Rdma::Put { x, .. } if is_first(x)", "without Rdma::Put { x, .. } if is_first(x)"),
+/// ] {
+///     assert_eq!(in_words(edit), words);
+/// }
+/// ```
+#[must_use]
+pub fn in_words(edit: &str) -> String {
     let plain = edit.replace(" { .. }", "");
     if plain.contains(['{', '(', '\n']) || plain.contains(" if ") {
         return edit.to_owned();
@@ -376,23 +391,4 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 /// Returns the bound of three calls in all that write two values: mistakes that distinguish data need few calls.
 pub(crate) fn few_calls() -> Bound {
     Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_words;
-
-    #[test]
-    fn edits_are_described_in_words() {
-        for (edit, words) in [
-            ("without Shared::GF { .. }", "without GF"),
-            ("delay Shared::Write { .. } in Method::Post { .. }, number 1", "Write in Post, number 1 made later"),
-            ("swap Shared::Write { .. } | Shared::Bcast { .. }", "Write | Bcast exchanged with the next statement"),
-            ("replace Shared::Read { .. } => 0", "0 in place of Read"),
-            ("Accept does not wait", "Accept does not wait"),
-            ("without Rdma::Put { x, .. } if is_first(x)", "without Rdma::Put { x, .. } if is_first(x)"),
-        ] {
-            assert_eq!(in_words(edit), words);
-        }
-    }
 }

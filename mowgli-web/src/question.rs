@@ -73,7 +73,7 @@ pub struct PlayQuestion {
 /// ```
 /// # use mowgli_check::catalogue::Catalogue;
 /// let question = r#"{ "test": "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)" }"#;
-/// let answer = |question| crate::question::answered(question, Catalogue::builtin(), None, 1.0, &|| 0.0, &|_| {});
+/// let answer = |question| mowgli_web::question::answered(question, Catalogue::builtin(), None, 1.0, &|| 0.0, &|_| {});
 /// assert!(answer(question).contains(r#""holds":true"#));
 /// assert!(answer("{}").contains(r#""errors":["error"#));
 /// ```

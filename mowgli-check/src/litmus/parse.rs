@@ -412,7 +412,7 @@ ends
             ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
             ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
             ("           | }          ;\n", "", "t.litmus:5:14", "this block is not closed"),
-            ("z@2 = 3;", "z@2 = 3", "t.litmus:2:18", "expected ;"),
+            ("z@2 = 3;", "z@2 = 3", "t.litmus:2:19", "expected ;"),
             ("x@1 = 0;", "x@1 = 0", "t.litmus:2:10", "expected ;"),
             ("allowed", "alowed", "t.litmus:10:1", "alowed is no assertion"),
             ("allowed", "forbiden", "t.litmus:10:1", "forbiden is no assertion"),

@@ -6,7 +6,7 @@ use mowgli_check::litmus::notation::WORDS;
 /// Returns the text of a test as HTML.
 ///
 /// ```
-/// let html = mowgli::book::highlight::highlighted("RDMA_TSO t { x@1 = 0; }");
+/// let html = mowgli_web::book::highlight::highlighted("RDMA_TSO t { x@1 = 0; }");
 /// assert!(html.starts_with("<span class=\"m\">RDMA_TSO</span> t { x@"));
 /// ```
 #[must_use]

@@ -67,16 +67,17 @@ fn foreign(text: &str, error: &Error<Rule>) -> Option<InputError> {
 }
 
 /// The words that begin lines below the table.
-const FOOTERS: [&str; 9] =
-    ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous", "hangs", "stuck"];
+const FOOTERS: [&str; 10] =
+    ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous", "hangs", "stuck", "ends"];
 
 /// Returns the error for a line below the table whose first word is nearly one of these.
 fn misspelt(text: &str, error: &Error<Rule>) -> Option<InputError> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
-    let before = text[..*at].trim_end();
-    let start = before.rfind('\n')? + 1;
+    // The grammar stops at the word, or behind the words of a line that it takes for the rest of a condition.
+    let is_word = text[..*at].ends_with('\n') && text[*at..].starts_with(|c: char| c.is_alphabetic() || c == '~');
+    let start = if is_word { *at } else { text[..*at].trim_end().rfind('\n')? + 1 };
     let line = &text[start..];
     let word = &line[..line.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '~').unwrap_or(line.len())];
     let near = did_you_mean(word, FOOTERS).filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
