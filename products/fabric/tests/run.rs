@@ -109,7 +109,8 @@ fn runs_have_the_verdict_of_each_kind() {
 #[test]
 fn runs_have_the_verdict_of_every_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let all = ["tests/litmus", "mowgli/src/new", "mowgli-web/src/report"].map(|folder| litmus_files(&root.join(folder)));
+    let all =
+        ["tests/litmus", "mowgli/src/new", "mowgli-web/src/report"].map(|folder| litmus_files(&root.join(folder)));
     let mut compared = 0;
     // Those are read with an error, or are over libraries that this command lacks.
     for path in all.concat().iter().filter(|path| !path.to_string_lossy().contains("litmus/broken")) {

@@ -1,7 +1,7 @@
 //! A thread that ends the process if another one does not return from the provider.
 //!
 //! Over `shm` a process that is killed or stopped may hold a lock of the provider. Then a call of the provider spins for ever. A
-//! thread that makes one neither looks at the clock nor learns the fault of another process.
+//! thread that makes one neither reads the clock nor learns the fault of another process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
