@@ -900,7 +900,7 @@ fn all_tests_of_the_book_have_their_outcomes_in_the_browser() {
             count += expected.len() - 1;
         }
     }
-    assert!(count >= 100, "{count} tests");
+    assert!(count >= 95, "{count} tests");
 }
 
 fn a_repair_is_shown_beside_the_counterexample() {

@@ -246,7 +246,7 @@ pub struct Walked {
     /// Whether an `assume` does not hold, so that the run does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub discarded: bool,
-    /// Whether the run has not ended after [`STEPS`] steps.
+    /// Whether the run has not ended after as many steps as it may make.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unended: bool,
 }
