@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use comfy_table::Table;
 use mowgli_core::ids::Name;
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::verdict::{Question, Verdict, local};
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use plotters::prelude::*;

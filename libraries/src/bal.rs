@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Count};
-use mowgli_core::lemma::{Lemma, LemmaVar, Of, call, hb, index, is_number, node, thread, value};
-use mowgli_core::method;
+use mowgli_core::term::lemma::{Lemma, LemmaVar, Of, call, hb, index, is_number, node, thread, value};
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
 use crate::prelude::*;

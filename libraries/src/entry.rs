@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::{Hints, Libraries};
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::soundness::client::{Client, Subject, well_formed};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::world::World;
 use mowgli_rdma::network::Order;
@@ -19,10 +21,9 @@ use mowgli_rdma::wait::{self, Wait};
 use mowgli_rdma::{Network, Switches};
 use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
-use mowgli_x86::tso::X86Tso;
+use mowgli_x86::tso::{X86Tso, on_one_machine};
 
 use crate::error::Error;
-use crate::x86::words::OneMachine;
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -391,4 +392,17 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 /// Returns the bound of three calls in all that write two values: mistakes that distinguish data need few calls.
 pub(crate) fn few_calls() -> Bound {
     Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
+}
+
+/// Clients of a subject on one machine.
+pub(crate) struct OneMachine<T>(pub T);
+
+impl<T: Subject> Subject for OneMachine<T> {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        on_one_machine(empty, |_| {}).iter().flat_map(|world| self.0.worlds(world, bound, expired)).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        self.0.calls(world, thread, bound, expired)
+    }
 }

@@ -4,7 +4,7 @@
 //! use std::sync::Arc;
 //! use mowgli_core::ids::Name;
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::soundness::client::Bound;
+//! use mowgli_core::term::bound::Bound;
 //! use mowgli_core::soundness::verdict::{Question, Verdict, run};
 //! use mowgli_libraries::bal::{BAL, Bal, BalOverSv};
 //! use mowgli_libraries::sv::Sv;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
 use mowgli_core::algebra::{Set, stamped};
-use mowgli_core::lemma::{Fact, Lemma, LemmaVar, Num, Of, call as a_call, hb, index, number, value};
-use mowgli_core::method;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::term::lemma::{Fact, Lemma, LemmaVar, Num, Of, call as a_call, hb, index, number, value};
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{WAIT, word};
 

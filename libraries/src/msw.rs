@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::expr::{Opaque, size as size_of};
-use mowgli_core::method;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{self, Method as Rdma, WAIT};
 

@@ -2,7 +2,7 @@
 //!
 //! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
 
-use mowgli_core::lemma::{Lemma, call, hb, value};
+use mowgli_core::term::lemma::{Lemma, call, hb, value};
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 

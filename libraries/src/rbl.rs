@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Place};
 use mowgli_core::algebra::Set;
-use mowgli_core::edit::Edited;
-use mowgli_core::method;
+use mowgli_core::rewrite::edit::Edited;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
 use crate::bal::member_sets;

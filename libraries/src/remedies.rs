@@ -1,10 +1,10 @@
 //! The insertions of a repair into programs with shared variables: the global fence, and waits for broadcasts.
 
-use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, all_nodes, here, node, only};
 use mowgli_core::ids::{Name, NodeSet};
-use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
+use mowgli_core::rewrite::repair::{Await, Gap, Offer, Remedies, Remedy};
+use mowgli_core::term::body::CallTerm;
 use mowgli_core::value::Val;
 use mowgli_rdma::Switches;
 use mowgli_rdma::remedies::{OfTso, OfWait};

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use itertools::Itertools;
-use mowgli_core::method;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 

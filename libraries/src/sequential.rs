@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::edit::Edited;
-use mowgli_core::method::{self, Method};
-pub use mowgli_core::shape::Case;
-use mowgli_core::shape::{CasesTerm, WritesTerm};
+use mowgli_core::rewrite::edit::Edited;
+use mowgli_core::term::method::{self, Method};
+pub use mowgli_core::term::shape::Case;
+use mowgli_core::term::shape::{CasesTerm, WritesTerm};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::entry::few_calls;

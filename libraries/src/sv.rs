@@ -6,17 +6,18 @@
 use std::sync::{Arc, LazyLock};
 
 use mowgli_core::algebra::{Spec, spec};
-use mowgli_core::body::{Bodies, bodies, body};
-use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, initial, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Equivariance, Hints, Libraries, Library};
-use mowgli_core::method::{self, methods, named_by};
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::soundness::client::{Bound, Subject, object_names};
+use mowgli_core::rewrite::edit::{Edits, calls};
+use mowgli_core::soundness::client::{Subject, object_names};
+use mowgli_core::term::body::{Bodies, bodies, body};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::{self, methods, named_by};
+use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
@@ -151,7 +152,7 @@ impl Implementation for SvOverWait {
     }
 }
 
-/// The implementation, to put into [`mowgli_core::implementation::Implementations`].
+/// The implementation, to put into [`mowgli_core::term::implementation::Implementations`].
 #[must_use]
 pub fn over_wait() -> Arc<dyn Implementation> {
     Arc::new(SvOverWait)

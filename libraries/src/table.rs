@@ -5,8 +5,8 @@
 //! It deliberately does not promise that an insertion into a full table returns. Such an insertion gives up the lock first.
 
 use itertools::{Itertools, iproduct};
-use mowgli_core::edit::Edited;
-use mowgli_core::method;
+use mowgli_core::rewrite::edit::Edited;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
 use crate::entry::bound;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use mowgli_core::method;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::Method as Wait;
 

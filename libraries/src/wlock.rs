@@ -3,7 +3,7 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
-use mowgli_core::lemma::{Lemma, call, hb};
+use mowgli_core::term::lemma::{Lemma, call, hb};
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use itertools::Itertools;
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Memory, Variant, bound};

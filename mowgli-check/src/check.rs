@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 use itertools::Itertools;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::search::stuck::Stuck;
+use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::client_log::ClientLog;
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, alone, local, outcomes, run};
-use mowgli_core::stuck::Stuck;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::{Implementation, add_parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
@@ -30,8 +31,8 @@ use crate::guard::guarded;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
 use crate::litmus::test::Model;
+use crate::litmus::why_stuck;
 use crate::show::{self, Names, Scene};
-use crate::stuck;
 
 /// The result of one check.
 pub struct Checked {
@@ -551,7 +552,7 @@ impl Checked {
             return out + "No execution of it was found in which threads go round in loops for ever.\n\n";
         };
         for thread in world.tids() {
-            out.push_str(&stuck::sentence(&self.libraries, stuck, thread));
+            out.push_str(&why_stuck::sentence(&self.libraries, stuck, thread));
             out.push('\n');
         }
         out + &format!("\nwith the events\n{}\n", show::events(&stuck.execution, &Names::default()))

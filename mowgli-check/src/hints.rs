@@ -14,11 +14,12 @@ use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Equivariance, Hints, Libraries};
-use mowgli_core::problem::Problem;
+use mowgli_core::search::problem::Problem;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::independence::Independence;
 use mowgli_core::soundness::symmetry::Symmetry;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
@@ -170,8 +171,8 @@ mod tests {
     use mowgli_core::event::Shape;
     use mowgli_core::ids::Name;
     use mowgli_core::library::{Library, PlainSet};
-    use mowgli_core::method::Method;
-    use mowgli_core::shape::Shapes;
+    use mowgli_core::term::method::Method;
+    use mowgli_core::term::shape::Shapes;
     use mowgli_libraries::bal::{self, Bal};
     use mowgli_libraries::catalogue::catalogue;
     use mowgli_libraries::entry::bound;

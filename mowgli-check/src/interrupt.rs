@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 
 use crate::error::{Bug, InputError};
 

@@ -31,4 +31,3 @@ pub mod interrupt;
 pub mod litmus;
 pub mod repair;
 pub mod show;
-pub mod stuck;

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 use mowgli_check::litmus::run::{Answer, Engine, libraries, solve, solve_with, with_problem};
 use mowgli_check::litmus::test::Test;
-use mowgli_core::denote::{Trace, Unfolder};
-use mowgli_core::enumerate::consistent;
 use mowgli_core::event::{Cell, Shape};
-use mowgli_core::outcome::{Outcome, Outcomes};
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::runs::Run;
+use mowgli_core::search::denote::{Trace, Unfolder};
+use mowgli_core::search::enumerate::consistent;
+use mowgli_core::search::outcome::{Outcome, Outcomes};
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::search::runs::Run;
 use mowgli_core::value::Val;
 
 mod random;

@@ -10,8 +10,8 @@ use mowgli_check::litmus::print;
 use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, replaced, solve, solve_with};
 use mowgli_check::litmus::stuck::{self, StuckKind};
 use mowgli_check::litmus::test::Test;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::term::implementation::Implementation;
 
 #[allow(dead_code, reason = "what other tests use")]
 mod random;

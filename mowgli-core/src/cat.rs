@@ -12,7 +12,6 @@ use itertools::Itertools;
 use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, SetDefinition, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::soundness::mutation::family;
 use crate::stamp::Stamp;
 
 /// The reader of a model. The tools agree on cat except for the way in which a model chooses an order.
@@ -269,8 +268,8 @@ impl CatWriter<'_> {
     /// one.
     fn ppo(&mut self) -> Result<String, Inexpressible> {
         let all = self.libraries.stamps(2);
-        let families = || all.iter().map(|s| family(*s)).unique();
-        let of = |f: &str| all.iter().copied().filter(|s| family(*s) == f).collect_vec();
+        let families = || all.iter().map(|s| s.family()).unique();
+        let of = |f: &str| all.iter().copied().filter(|s| s.family() == f).collect_vec();
         let (mut anywhere, mut on_one) = (Vec::new(), Vec::new());
         for row in families() {
             let (mut whole, mut part) = (Vec::new(), Vec::new());
@@ -424,7 +423,8 @@ impl CatWriter<'_> {
             SetDefinition::Stamped(is) => {
                 let all = self.libraries.stamps(2);
                 let (inside, outside): (Vec<Stamp>, Vec<Stamp>) = all.into_iter().partition(|s| is(*s));
-                let [inside, outside] = [inside, outside].map(|all| all.into_iter().map(family).unique().collect_vec());
+                let [inside, outside] =
+                    [inside, outside].map(|all| all.into_iter().map(|s| s.family()).unique().collect_vec());
                 if let Some(torn) = inside.iter().find(|f| outside.contains(f)) {
                     return Err(Inexpressible::Stamps(torn.clone()));
                 }

@@ -1,9 +1,10 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
 //!
 //! A [`Library`](library::Library) has methods, shapes for their calls, and a consistency predicate written in the
-//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a [`program`] over other
-//! libraries for each call. [`outcome`] finds all outcomes of a program. [`soundness`] checks an implementation against
-//! a specification for all clients up to a bound. The [`judge`] checks every execution that either shows.
+//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a program over other
+//! libraries for each call, as a [`term`], which [`rewrite`] changes. [`search`] finds all outcomes of a program.
+//! [`soundness`] checks an implementation against a specification for all clients up to a bound. The [`judge`] checks every
+//! execution that either shows.
 //!
 //! The framework knows no memory model: stamps (see [`stamp`]) and a stamp order are a parameter. Here is one with a single stamp
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
@@ -13,9 +14,9 @@
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
 //! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::library::{Hints, Libraries, Library};
-//! use mowgli_core::method::{methods, named_by};
-//! use mowgli_core::problem::Problem;
-//! use mowgli_core::program::prog;
+//! use mowgli_core::term::method::{methods, named_by};
+//! use mowgli_core::search::problem::Problem;
+//! use mowgli_core::term::program::prog;
 //! use mowgli_core::stamp::plain_stamps;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
@@ -64,38 +65,12 @@
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
-pub mod abstraction;
-pub mod automorphism;
-pub mod body;
 pub mod cat;
-mod coherence;
-pub mod denote;
-pub mod edit;
-pub mod enumerate;
-pub mod flow;
-pub mod graph;
-pub mod implementation;
-pub mod lemma;
-#[cfg(test)]
-mod memory;
-pub mod method;
-pub mod outcome;
-pub mod parts;
-mod prepared;
-pub mod problem;
-pub mod program;
-mod reachability;
-mod read_class;
-pub mod relation;
-pub mod repair;
-pub mod runs;
+pub mod rewrite;
 pub mod search;
-pub mod shape;
 pub mod simple;
 pub mod soundness;
-pub mod stuck;
-pub mod thin_air;
-pub mod thread;
+pub mod term;
 pub mod unknown;
 
 pub use mowgli_judge::{algebra, event, execution, expr, few, ids, judge, library, stamp, value, world};

@@ -6,17 +6,18 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
-use crate::body::Bodies;
 use crate::event::{Call, Event, Reads, Sub};
 use crate::expr::Expr;
 use crate::ids::{Name, Tid};
-use crate::implementation::Implementation;
-use crate::lemma::Lemma;
 use crate::library::{Equivariance, Hints, Initial, Library};
-use crate::method::{self, Method, Methods, Returns};
-use crate::parts::{ObjectTerm, Parts, parts};
-use crate::shape::Shapes;
-use crate::soundness::client::{Bound, Subject, object_names};
+use crate::soundness::client::{Subject, object_names};
+use crate::term::body::Bodies;
+use crate::term::bound::Bound;
+use crate::term::implementation::Implementation;
+use crate::term::lemma::Lemma;
+use crate::term::method::{self, Method, Methods, Returns};
+use crate::term::parts::{ObjectTerm, Parts, parts};
+use crate::term::shape::Shapes;
 use crate::value::Val;
 use crate::world::{Object, World};
 
@@ -30,7 +31,7 @@ pub struct Simple<M> {
 }
 
 impl<M> Simple<M> {
-    /// Returns the library whose calls have these shapes, written with [`shapes!`](crate::shape::shapes), and whose
+    /// Returns the library whose calls have these shapes, written with [`shapes!`](crate::term::shape::shapes), and whose
     /// consistency predicate is this `spec`.
     pub fn new(shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         Self { shapes, spec, init: None, methods: PhantomData }
@@ -136,7 +137,7 @@ impl<M> Clone for Over<M> {
 }
 
 impl<M: Methods> Over<M> {
-    /// Returns the implementation with these bodies, written with [`bodies!`](crate::body::bodies). Its objects have no
+    /// Returns the implementation with these bodies, written with [`bodies!`](crate::term::body::bodies). Its objects have no
     /// parts.
     #[must_use]
     pub fn terms(bodies: Bodies) -> Self {
@@ -202,8 +203,8 @@ mod tests {
     use crate::expr::ret;
     use crate::ids::{Loc, Node};
     use crate::methods;
-    use crate::shape::shapes;
     use crate::stamp::plain_stamps;
+    use crate::term::shape::shapes;
 
     /// Reads and writes.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use mowgli_core::body::{Bodies, bodies, body};
-use mowgli_core::edit::{Change, Edited, Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, Scope, all_nodes, here, me, nodes, only};
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::program::Prog;
+use mowgli_core::rewrite::edit::{Change, Edited, Edits, calls};
+use mowgli_core::rewrite::mutants::{edits, weaker};
+use mowgli_core::rewrite::sites::sites;
 use mowgli_core::simple::Over;
-use mowgli_core::soundness::edits::{edits, weaker};
-use mowgli_core::soundness::sites::sites;
+use mowgli_core::term::body::{Bodies, bodies, body};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
@@ -28,12 +28,12 @@ mowgli_core::methods! {
 }
 
 /// Returns an implementation with these bodies of One and Other.
-fn both_do(one: impl FnOnce(Expr) -> mowgli_core::body::Body, other: mowgli_core::body::Body) -> Over<Own> {
+fn both_do(one: impl FnOnce(Expr) -> mowgli_core::term::body::Body, other: mowgli_core::term::body::Body) -> Over<Own> {
     Over::terms(bodies! { Own: One { x } => { one(x) } Other {} => { other } })
 }
 
 /// Returns an implementation with this body of One, and an empty one of Other.
-fn one_does(one: impl FnOnce(Expr) -> mowgli_core::body::Body) -> Over<Own> {
+fn one_does(one: impl FnOnce(Expr) -> mowgli_core::term::body::Body) -> Over<Own> {
     both_do(one, body! {})
 }
 
@@ -307,7 +307,7 @@ mowgli_core::methods! {
 fn operands_change_places_and_sets_get_the_own_node() {
     let [x, y] = ["x", "y"].map(|x| Expr::from(Loc::new(x)));
     let scope = Scope::new(&World::new(2, &[Node(1)]), Tid(1), &[]);
-    let of = |call: mowgli_core::body::Body, table: &[mowgli_core::method::Method], name: &str| {
+    let of = |call: mowgli_core::term::body::Body, table: &[mowgli_core::term::method::Method], name: &str| {
         let call = call.calls().remove(0);
         let method = table.iter().find(|m| m.name == call.method).expect("a method");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, fence, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Problem;
-use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::problem::Problem;
 use mowgli_core::soundness::local::Reason;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, run};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 

@@ -1,12 +1,12 @@
 //! The notation of programs: what `prog!` makes of sequences and blocks.
 
 use crate::x86_tso::{Memory, Method, read, to, word, write};
-use mowgli_core::body::{Body, body};
 use mowgli_core::expr::{Expr, Scope, me, range};
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Problem;
-use mowgli_core::program::{Prog, prog};
+use mowgli_core::search::problem::Problem;
+use mowgli_core::term::body::{Body, body};
+use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 

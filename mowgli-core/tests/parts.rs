@@ -1,12 +1,12 @@
 //! Parts belong to one implementation and are declared once; terms are the definitions in force.
 
-use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, all_nodes, all_threads, here, initial, me, node, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::{Implementation, misdeclared};
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::program::Prog;
+use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::implementation::{Implementation, misdeclared};
+use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 

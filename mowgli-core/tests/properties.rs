@@ -4,10 +4,11 @@ use mowgli_core::algebra::{Spec, events, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
-use mowgli_core::method::{methods, named_by};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Subject;
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
 use mowgli_core::stamp::plain_stamps;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::{methods, named_by};
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.

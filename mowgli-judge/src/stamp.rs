@@ -177,6 +177,13 @@ impl Stamp {
         (self.kinds.target)(self.number)
     }
 
+    /// Returns the name of its family, whose stamps differ in their nodes and channels, for example aNF for `aNF_2`.
+    #[must_use]
+    pub fn family(self) -> String {
+        let name = self.to_string();
+        if self.node().is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
+    }
+
     /// Returns the stamps that a question with this one is about, besides those of every question: see [`StampKind::beside`].
     #[must_use]
     pub fn beside(self, nodes: u8) -> Vec<Self> {

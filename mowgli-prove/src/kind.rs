@@ -7,7 +7,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::{Attribute, Key, Set, SetDefinition};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node};
-use mowgli_core::shape::Family;
+use mowgli_core::term::shape::Family;
 
 use crate::error::{Refusal, refusal};
 use crate::pattern::{

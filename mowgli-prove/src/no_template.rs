@@ -9,14 +9,14 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Name;
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, Returns};
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::{self, Returns};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::encode::{SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::{ABS, SUB, family};
+use crate::model::{ABS, SUB};
 use crate::source::ProofSource;
 
 /// An open obligation about which no solver gets a question, and the reason.
@@ -80,7 +80,7 @@ fn stamps(library: &dyn Hints, world: &World, call: &Call, thread: mowgli_core::
         let event = Event { thread, call: call.clone(), ret };
         library.shapes(world, &event)
     });
-    shapes.flatten().map(|sub| family(sub.stamp)).collect()
+    shapes.flatten().map(|sub| sub.stamp.family()).collect()
 }
 
 /// Returns the obligations of condition 3.

@@ -22,11 +22,11 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::event::SourceLine;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
 use mowgli_core::library::{Hints, Libraries};
-use mowgli_core::method::{self, Returns};
+use mowgli_core::term::body::{Body, CallTerm, Stmt};
+use mowgli_core::term::method::{self, Returns};
 use mowgli_core::value::Val;
 
 use crate::classes::classes;
@@ -1118,8 +1118,8 @@ fn folded(e: Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use mowgli_core::body::body;
     use mowgli_core::expr::{Opaque, all_nodes, all_threads, me, members, nodes, range};
+    use mowgli_core::term::body::body;
     use mowgli_libraries::sv::{Method as Sv, Sv as Variables};
     use mowgli_rdma::to;
     use mowgli_rdma::wait::{Method as Wait, Wait as Memory};

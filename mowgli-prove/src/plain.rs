@@ -16,14 +16,15 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Subject;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
 use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::{Stamps, family, happens_before};
+use crate::model::{Stamps, happens_before};
 use crate::term::{Term, Theory, all, and, app, equal, implies, or, symbol, truth};
 
 /// The names of the sorts of subevents and events, and the prefix of all other names.
@@ -137,7 +138,7 @@ pub(crate) fn to(event: &Event, subs: &[Sub]) -> Option<Node> {
 /// shape.
 pub(crate) fn kind_of(event: &Event, subs: &[Sub]) -> String {
     let anonymous = if event.call.args.contains(&Val::NoWid) { "._" } else { "" };
-    let stamps: String = subs.iter().map(|sub| format!(".{}", family(sub.stamp))).collect();
+    let stamps: String = subs.iter().map(|sub| format!(".{}", sub.stamp.family())).collect();
     format!("{}{anonymous}{stamps}", event.call.method.text())
 }
 
@@ -472,7 +473,7 @@ fn role(kind: &str, position: usize, samples: Vec<SampledSub>) -> Result<PlainRo
     let one = |reported: Vec<bool>| {
         reported.into_iter().unique().exactly_one().map_err(|_| refusal!("not all {name} are alike"))
     };
-    let family = family(samples[0].sub.stamp);
+    let family = samples[0].sub.stamp.family();
     let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
     let at = |s: &SampledSub| s.sub.cell.map(|c| c.node);
     let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));

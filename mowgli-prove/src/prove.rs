@@ -8,19 +8,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::denote::Unfolder;
 use mowgli_core::event::Event;
 use mowgli_core::execution::{Execution, Subevent};
-use mowgli_core::flow::Runs;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::judge::Reading;
 use mowgli_core::library::{Libraries, PlainSet};
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::program::Prog;
-use mowgli_core::runs::{Skeleton, skeletons};
+use mowgli_core::search::denote::Unfolder;
+use mowgli_core::search::flow::Runs;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::search::runs::{Skeleton, skeletons};
 use mowgli_core::search::solver::{Decision, Flow};
-use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::soundness::client::{Client, clients};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::{Implementations, add_parts};
+use mowgli_core::term::program::Prog;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
 

@@ -12,11 +12,12 @@ use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, n
 use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::closure;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementations;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::RdmaStamp;

@@ -7,8 +7,8 @@ use itertools::Itertools;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::library::{Initial, Libraries};
-use mowgli_core::method;
-use mowgli_core::shape::{CasesTerm, ReadsTerm};
+use mowgli_core::term::method;
+use mowgli_core::term::shape::{CasesTerm, ReadsTerm};
 use mowgli_core::value::Val;
 
 use crate::classes::Classes;
@@ -295,7 +295,7 @@ pub(crate) struct KindCases<'c, 'a> {
     pub computed: Computed,
     /// The libraries with their initial values.
     pub libraries: [&'a Libraries; 2],
-    pub parts: Option<&'a mowgli_core::parts::Parts>,
+    pub parts: Option<&'a mowgli_core::term::parts::Parts>,
 }
 
 /// Returns the elements that are in all of these lists, in the order of the first one.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use itertools::Itertools;
-use mowgli_core::body::{Body, CallTerm};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, Scope, Surroundings, Var, all_nodes, here, members, nodes};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::Prog;
+use mowgli_core::term::body::{Body, CallTerm};
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};

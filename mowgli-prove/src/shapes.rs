@@ -9,7 +9,7 @@
 //! **Example**: the call `Write(x.copy[here], v)` has the shape `aCW: writes x at node(x), v`. An implementation
 //! that declares `x.copy[n]` at `n` gives it the subevent `aCW: writes x.copy[here] at here, v`.
 //!
-//! **Correct because** each case of [`Shaper::extend`] is the one of [`Shapes::of`](mowgli_core::shape::Shapes::of) on
+//! **Correct because** each case of [`Shaper::extend`] is the one of [`Shapes::of`](mowgli_core::term::shape::Shapes::of) on
 //! unknown values. A condition that is not known is an error ([`NoTemplate::Undecided`]), and the caller splits the path.
 //!
 //! **Cost**: the size of the shape, times the number of ways.
@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Node;
-use mowgli_core::parts::{ObjectTerm, Parts};
-use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
+use mowgli_core::term::parts::{ObjectTerm, Parts};
+use mowgli_core::term::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};

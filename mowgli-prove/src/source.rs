@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Subject;
+use mowgli_core::term::implementation::Implementation;
 
 /// A library with an implementation.
 pub struct ProofSource<'a> {

@@ -1,7 +1,7 @@
 //! Lemmas that an author states, as obligations.
 
 use itertools::Itertools;
-use mowgli_core::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
+use mowgli_core::term::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};

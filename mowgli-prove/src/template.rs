@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::body::CallTerm;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
-use mowgli_core::method::ArgumentKind;
-use mowgli_core::parts::Parts;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::body::CallTerm;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::ArgumentKind;
+use mowgli_core::term::parts::Parts;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationPart, World};
 
@@ -496,7 +496,10 @@ fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<A
 }
 
 /// Returns the shape of the calls of a method.
-fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, Refusal> {
+fn shape_of<'l>(
+    library: Option<&'l dyn Hints>,
+    method: &str,
+) -> Result<&'l mowgli_core::term::shape::ShapeTerm, Refusal> {
     let library = library.ok_or_else(|| refusal!("a call is of no library below"))?;
     let shapes = library.shape_terms();
     let shapes =

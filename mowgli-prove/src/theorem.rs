@@ -10,12 +10,13 @@
 use std::time::Instant;
 
 use mowgli_core::execution::Execution;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
-use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
+use mowgli_core::soundness::client::{Client, Subject, clients};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementations;
 use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};

@@ -14,7 +14,7 @@ use crate::error::{Contradiction, contradiction};
 use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
-    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, family,
+    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of,
     number_in, passed_to, plus, result_of, way_of,
 };
 use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
@@ -164,7 +164,7 @@ fn as_kind(
     let own = IndexElement::Node(env.own);
     let kind = &model.kinds[kind];
     kind.forms_of(call).next()?;
-    let is_like = |((r, _), s): (&RoleAt, &usize)| family(execution.subs[*s].sub.stamp) == kind.concrete[*r].family;
+    let is_like = |((r, _), s): (&RoleAt, &usize)| execution.subs[*s].sub.stamp.family() == kind.concrete[*r].family;
     let are_like = |expected: &[RoleAt], actual: &[usize]| {
         expected.len() == actual.len() && expected.iter().zip(actual).all(is_like)
     };
@@ -326,13 +326,11 @@ impl Filled<'_, '_> {
     /// is the position of the first promise of its event.
     fn differs(&self, a: Element, sub: &Sub, (event, first): (&Event, usize)) -> Option<&'static str> {
         let role = self.role(a, false);
-        let stamp = match &role.stamp_node {
-            Some(_) => sub.stamp.to_string().rsplit_once('_').map(|(family, _)| family.to_owned()),
-            None => Some(sub.stamp.to_string()),
+        let is_node = match (&role.stamp_node, sub.stamp.node()) {
+            (Some(leaf), Some(node)) => self.is(a, leaf, Val::Int(i64::from(node.0))),
+            (leaf, node) => leaf.is_none() && node.is_none(),
         };
-        let node = sub.stamp.to_string().rsplit_once('_').and_then(|(_, n)| n.parse::<i64>().ok()).map(Val::Int);
-        let is_node = role.stamp_node.as_ref().is_none_or(|leaf| node.is_some_and(|n| self.is(a, leaf, n)));
-        if stamp.as_deref() != Some(&role.family) || !is_node {
+        if sub.stamp.family() != role.family || !is_node {
             return Some("a stamp");
         }
         let cell = sub.cell.map(|cell| Val::tuple(&[Val::Loc(cell.loc), Val::Node(cell.node)]));

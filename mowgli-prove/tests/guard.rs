@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fastrand::Rng;
 use libtest_mimic::Trial;
 use mowgli_check::check::{CheckOptions, CheckQuestion, check};
-use mowgli_core::body::{Bodies, Body, Stmt, bodies, body};
-use mowgli_core::edit::Edits;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members};
 use mowgli_core::ids::{Name, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, call, value};
-use mowgli_core::method::ArgumentKind;
-use mowgli_core::parts::Parts;
-use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::rewrite::edit::Edits;
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::term::body::{Bodies, Body, Stmt, bodies, body};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::lemma::{Lemma, call, value};
+use mowgli_core::term::method::ArgumentKind;
+use mowgli_core::term::parts::Parts;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Rel, Spec, id, po, reads, same_thread, writes};
@@ -597,7 +597,7 @@ fn given_cases_of_waits() {
                 vec![
                     Lemma::new("a count is a number")
                         .about(&[counts])
-                        .then(value(counts.read(SV, "Read", 1)).is(mowgli_core::lemma::index(counts))),
+                        .then(value(counts.read(SV, "Read", 1)).is(mowgli_core::term::lemma::index(counts))),
                 ],
             ]
             .concat(),

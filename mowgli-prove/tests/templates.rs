@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, SubView, events, id, same};
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edited, Edits};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet, Reshaping};
-use mowgli_core::method::Method;
-use mowgli_core::parts::{ObjectTerm, Parts as PartTerms, parts};
-use mowgli_core::shape::{ShapeTerm, Shapes, shapes};
+use mowgli_core::rewrite::edit::{Edited, Edits};
+use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::Method;
+use mowgli_core::term::parts::{ObjectTerm, Parts as PartTerms, parts};
+use mowgli_core::term::shape::{ShapeTerm, Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{self, Method as Barrier};

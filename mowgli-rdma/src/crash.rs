@@ -13,10 +13,10 @@ use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library, PlainSet};
-use mowgli_core::method::{self, methods, named_by};
-use mowgli_core::program::Prog;
-use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::stamp::{Stamp, StampKind};
+use mowgli_core::term::method::{self, methods, named_by};
+use mowgli_core::term::program::Prog;
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 

@@ -2,7 +2,7 @@
 
 use itertools::Itertools as _;
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 

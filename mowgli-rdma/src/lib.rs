@@ -8,8 +8,8 @@
 //! use mowgli_core::event::Cell;
 //! use mowgli_core::ids::{Loc, Name, Node, Wid};
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::problem::Problem;
-//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::search::problem::Problem;
+//! use mowgli_core::term::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //! use mowgli_rdma::to;
@@ -29,7 +29,6 @@
 //! ```
 
 mod axioms;
-pub mod completions;
 pub mod core_rma;
 pub mod crash;
 pub mod error;

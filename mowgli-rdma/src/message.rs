@@ -14,8 +14,8 @@ use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{CellValues, Hints, Initial, Library};
-use mowgli_core::method::{self, methods, named_by};
-use mowgli_core::shape::{Shapes, shapes};
+use mowgli_core::term::method::{self, methods, named_by};
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, node};
 use mowgli_core::ids::{Loc, Name, Node};
-use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
+use mowgli_core::rewrite::repair::{Await, Gap, Offer, Remedies, Remedy};
+use mowgli_core::term::body::CallTerm;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 

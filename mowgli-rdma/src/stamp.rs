@@ -3,8 +3,8 @@
 use std::fmt;
 
 use mowgli_core::ids::Node;
-use mowgli_core::shape::Index;
 use mowgli_core::stamp::{StampKind, StampKinds};
+use mowgli_core::term::shape::Index;
 use mowgli_core::value::Val;
 
 /// A queue pair of a thread: the node that it leads to, and which of the thread's queue pairs to that node it is. The papers have

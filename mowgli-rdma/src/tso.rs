@@ -10,18 +10,18 @@ use std::sync::Arc;
 use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, rel};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
-use mowgli_core::method::named_by;
-use mowgli_core::program::Prog;
-use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Subject;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::named_by;
+use mowgli_core::term::program::Prog;
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
 
 use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms, rmw, ways};
-use crate::completions::{self, CompletionQueue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
 use crate::network::Network;
@@ -32,10 +32,12 @@ use crate::wait;
 use crate::way::Way;
 
 pub(crate) mod calls;
+pub mod completions;
 
 pub use calls::*;
 use calls::{has_failed, is_operation, is_poll, issued_and_taken, open_completions, polled};
 pub(crate) use calls::{is_confirmed, is_first_confirmed, is_remote, node_towards, polls, taken};
+use completions::CompletionQueue;
 
 /// RDMA-TSO-RMW as a library.
 ///

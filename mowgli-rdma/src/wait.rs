@@ -14,10 +14,11 @@ use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Equivariance, Hints, Libraries, Library};
-use mowgli_core::method::{self, methods, named_by};
-use mowgli_core::shape::{ReadVar, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Subject;
 use mowgli_core::soundness::crashes::Crashing;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::{self, methods, named_by};
+use mowgli_core::term::shape::{ReadVar, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 

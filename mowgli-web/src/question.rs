@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::value::Val;
 use mowgli_rdma::Network;
 use serde::{Deserialize, Serialize};

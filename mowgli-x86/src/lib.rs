@@ -8,8 +8,8 @@
 //! ```
 //! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::problem::Problem;
-//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::search::problem::Problem;
+//! use mowgli_core::term::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //! use mowgli_x86::to;

@@ -10,8 +10,8 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::{CellValues, Equivariance, Hints, Library};
-use mowgli_core::method::{methods, named_by};
-use mowgli_core::shape::{Shapes, shapes};
+use mowgli_core::term::method::{methods, named_by};
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 

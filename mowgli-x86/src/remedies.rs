@@ -1,9 +1,9 @@
 //! Insertions that give programs of x86-TSO more order: fences.
 
-use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
 use mowgli_core::ids::Name;
-use mowgli_core::repair::{Gap, Offer, Remedies, Remedy};
+use mowgli_core::rewrite::repair::{Gap, Offer, Remedies, Remedy};
+use mowgli_core::term::body::CallTerm;
 
 use crate::tso::X86;
 

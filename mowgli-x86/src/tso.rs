@@ -22,10 +22,11 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::library::{Equivariance, Hints, Library};
-use mowgli_core::method::{methods, named_by};
-use mowgli_core::parts::ObjectTerm;
-use mowgli_core::shape::{Shapes, plus, shapes};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Subject;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::{methods, named_by};
+use mowgli_core::term::parts::ObjectTerm;
+use mowgli_core::term::shape::{Shapes, plus, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::Problem;
-use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::{Bound, Client, strategy};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::Problem;
+use mowgli_core::soundness::client::{Client, strategy};
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::wait::{WAIT, Wait};

@@ -13,8 +13,8 @@ use mowgli::interrupt::Deadline;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, explore, solve};
 use mowgli::litmus::test::Test;
-use mowgli_core::problem::Limits;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::core_rma::generate::programs;
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use mowgli_core::expr::Expr;
-use mowgli_core::method::{self, methods};
+use mowgli_core::term::method::{self, methods};
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{self, Case, Sequential};

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use mowgli_core::ids::Name;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::soundness::client::{Client, clients};
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use mowgli::litmus::{parse::parse, run::solve};
-//! use mowgli_core::problem::Limits;
+//! use mowgli_core::search::problem::Limits;
 //!
 //! // LOCO Fig. 3: a put reads its source some time later, unless one waits for it.
 //! let text = "RDMA_WAIT put { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x, d) ;\n x := 1 ;\nallowed (z=1)\n";

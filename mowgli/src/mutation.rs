@@ -4,9 +4,9 @@
 //! place catches the variants that pass now.
 
 use mowgli_core::ids::Name;
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::mutation::{mutations, weakened};
+use mowgli_core::rewrite::mutation::{mutations, weakened};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 

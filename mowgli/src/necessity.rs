@@ -10,14 +10,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mowgli_core::edit::Edited;
-use mowgli_core::method::{self, Method};
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, are_at_most};
-use mowgli_core::soundness::edits::{Edit, edits, weaker};
+use mowgli_core::rewrite::edit::Edited;
+use mowgli_core::rewrite::mutants::{Edit, edits, weaker};
+use mowgli_core::rewrite::sites::{Site, sites};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::soundness::client::are_at_most;
 use mowgli_core::soundness::progress::Progress;
-use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method::{self, Method};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 

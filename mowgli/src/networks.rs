@@ -15,9 +15,9 @@ use std::mem;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::repair::Limit;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::rewrite::repair::Limit;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::Network;
 use serde::{Deserialize, Serialize};

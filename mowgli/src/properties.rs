@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
+use mowgli_core::soundness::client::{Subject, are_at_most};
 use mowgli_core::soundness::form::{ByForm, Needs, by_form};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Memory};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};

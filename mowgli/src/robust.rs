@@ -5,11 +5,11 @@ use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::Library;
-use mowgli_core::method::{self, ArgumentKind};
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::runs::Stop;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
+use mowgli_core::term::method::{self, ArgumentKind};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{
@@ -120,7 +120,7 @@ pub type Cyclic = (Execution, Vec<ScEdge>);
 pub fn search(
     cpu: Cpu,
     world: &World,
-    programs: &[mowgli_core::program::Prog],
+    programs: &[mowgli_core::term::program::Prog],
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
     let libraries = libraries(model(cpu));
@@ -480,8 +480,8 @@ impl Robust<'_> {
 }
 
 /// Returns the program that makes these calls one after the other.
-fn straight(calls: &[Call]) -> mowgli_core::program::Prog {
-    mowgli_core::program::Prog::all(calls.iter().cloned().map(mowgli_core::program::Prog::call))
+fn straight(calls: &[Call]) -> mowgli_core::term::program::Prog {
+    mowgli_core::term::program::Prog::all(calls.iter().cloned().map(mowgli_core::term::program::Prog::call))
 }
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli::litmus::{parse::parse, run::solve};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_libraries::catalogue::catalogue;
 use serde_json::json;
 

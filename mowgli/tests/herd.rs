@@ -12,7 +12,7 @@ use mowgli::catalogue::Catalogue;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli::litmus::test::{Model, Test};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use serde_json::Value;
 
 use crate::needs::{self, Layer, Need};

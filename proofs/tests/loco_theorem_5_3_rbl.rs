@@ -1,7 +1,7 @@
 //! LOCO Theorem 5.3: the implementation of the ring buffer. It does not hold if the writer is among the readers.
 
 use insta::assert_snapshot;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_proofs::{bound, checked, concretisation, explained, refuted};
 
 fn two_values(bound: Bound) -> Bound {

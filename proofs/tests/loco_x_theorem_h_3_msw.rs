@@ -5,7 +5,7 @@ use crate::common;
 use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::Needed;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_proofs::{bound, checked, explained, refuted};
 
 fn two_objects(bound: Bound) -> Bound {

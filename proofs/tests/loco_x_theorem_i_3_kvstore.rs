@@ -6,9 +6,9 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::problem::Limits;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_libraries::kvstore::{KvstoreOverLoco, SlotPerKey, fenced_delete, no_counter};
 use mowgli_proofs::{bound, checked, concretisation, explained, refuted};
 

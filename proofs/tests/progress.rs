@@ -1,7 +1,7 @@
 //! Progress: variants that never end are caught, and published implementations end within the bounds of these tests.
 
 use mowgli::check::{CheckOptions, Checked, check};
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_proofs::explanation;

@@ -1,7 +1,7 @@
 //! SYNC Theorems 1, 2 and 3: the implementations of the weak, the strong and the node lock are sound.
 
 use insta::assert_snapshot;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_proofs::{accepted, bound, checked, concretisation, explained, refuted};
 
 #[test]

@@ -1,6 +1,6 @@
 //! The hash table, which is not in the papers, is linearisable within small bounds.
 
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::table::TABLE;
 use mowgli_proofs::{checked, explained};

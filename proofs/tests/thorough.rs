@@ -1,7 +1,7 @@
 //! The bounds of `check --thorough` have the verdicts that `check` had there before they were too slow for it.
 
 use itertools::Itertools as _;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Variant;
 use mowgli_proofs::checked;

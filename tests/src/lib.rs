@@ -8,9 +8,9 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::Test;
 use mowgli_core::event::Call;
-use mowgli_core::problem::Limits;
-use mowgli_core::program::Prog;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::soundness::client::Client;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use serde::Deserialize;
 

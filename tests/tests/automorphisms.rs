@@ -1,14 +1,14 @@
 //! Clients with threads that can change places: the search explores executions in one order of them.
 
 use mowgli::check::{CheckOptions, check};
-use mowgli_core::body::body;
-use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::me;
-use mowgli_core::flow::Runs;
 use mowgli_core::ids::Tid;
-use mowgli_core::runs::Run;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::rewrite::edit::{Edits, calls};
+use mowgli_core::search::flow::Runs;
+use mowgli_core::search::runs::Run;
 use mowgli_core::soundness::symmetry::Symmetry;
+use mowgli_core::term::body::body;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::x86::treiber::Treiber;

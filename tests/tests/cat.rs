@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli::catalogue::Catalogue;
 use mowgli::error::InputError;
-use mowgli_core::enumerate::rechosen;
 use mowgli_core::execution::{Execution, Subevent};
 use mowgli_core::ids::Name;
 use mowgli_core::judge::{Complaint, judge};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Problem;
+use mowgli_core::search::enumerate::rechosen;
+use mowgli_core::search::problem::Problem;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::client::{Bound, Subject, strategy};
+use mowgli_core::soundness::client::{Subject, strategy};
+use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::to;
@@ -298,7 +299,7 @@ struct Compared {
 impl Compared {
     /// Compares every way to make the choices of a client's executions. Returns the number of ways that both accept,
     /// and that both reject.
-    fn client(&self, programs: &[mowgli_core::program::Prog], world: &mowgli_core::world::World) -> [usize; 2] {
+    fn client(&self, programs: &[mowgli_core::term::program::Prog], world: &mowgli_core::world::World) -> [usize; 2] {
         let problem = Problem::of(&self.libraries, world, programs);
         let mut executions = Vec::new();
         let _ = problem.explore(&mut |solver| {

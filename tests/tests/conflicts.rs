@@ -11,7 +11,7 @@ use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::Loc;
 use mowgli_core::judge::{Reading, closure};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Problem;
+use mowgli_core::search::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Client, strategy};
 use mowgli_core::world::World;

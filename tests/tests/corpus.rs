@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_tests::{Known, files, known, litmus, outcomes, papers, solved};
 

@@ -11,8 +11,8 @@ use mowgli::litmus::test::{Arg, Observable, RegisterCondition, Sign, Statement, 
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::problem::Limits;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_tests::{files, litmus, outcomes, papers, solved};
 use proptest::prelude::*;

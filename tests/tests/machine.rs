@@ -9,12 +9,13 @@ use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event,
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
-use mowgli_core::method;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::soundness::client::{Client, Subject, strategy};
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::method;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};

@@ -7,9 +7,9 @@ use mowgli::catalogue::Catalogue;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::problem::Limits;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::{Implementation, add_parts};
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_tests::outcomes;
@@ -107,7 +107,12 @@ impl Implementation for Careless {
         world.objects.insert(self.0, mowgli_libraries::sv::variable());
     }
 
-    fn body(&self, _: &World, _: mowgli_core::ids::Tid, _: &mowgli_core::event::Call) -> mowgli_core::program::Prog {
+    fn body(
+        &self,
+        _: &World,
+        _: mowgli_core::ids::Tid,
+        _: &mowgli_core::event::Call,
+    ) -> mowgli_core::term::program::Prog {
         mowgli_libraries::sv::read(self.0)
     }
 }

@@ -3,20 +3,21 @@
 
 use mowgli::check::{CheckOptions, check};
 use mowgli_core::algebra::{SubView, events, id, stamps};
-use mowgli_core::body::body;
-use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{here, me};
 use mowgli_core::ids::{Node, Tid};
-use mowgli_core::implementation::{Implementation as _, Implementations, add_parts};
-use mowgli_core::method;
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::soundness::client::{Bound, Client, Subject};
-use mowgli_core::soundness::edits::edits;
+use mowgli_core::rewrite::edit::{Edited, Edits, calls};
+use mowgli_core::rewrite::mutants::edits;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::soundness::local;
 use mowgli_core::soundness::orbits::Orbits;
 use mowgli_core::soundness::symmetry::Symmetry;
 use mowgli_core::soundness::verdict::{self, Probes, Question, Verdict};
+use mowgli_core::term::body::body;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::{Implementation as _, Implementations, add_parts};
+use mowgli_core::term::method;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};

@@ -2,12 +2,12 @@
 
 use mowgli::check::{CheckOptions, check};
 use mowgli::entry::fault;
-use mowgli_core::edit::Edited;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::{Implementations, add_parts};
-use mowgli_core::problem::Problem;
-use mowgli_core::soundness::edits::{Edit, edits};
-use mowgli_core::soundness::sites::{Site, sites};
+use mowgli_core::rewrite::edit::Edited;
+use mowgli_core::rewrite::mutants::{Edit, edits};
+use mowgli_core::rewrite::sites::{Site, sites};
+use mowgli_core::search::problem::Problem;
+use mowgli_core::term::implementation::{Implementations, add_parts};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::bound;
 use mowgli_libraries::prelude::*;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve, solve_with};
 use mowgli::litmus::test::{Model, Test};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::world::{Crashes, World};
 use mowgli_tests::{files, litmus};
 

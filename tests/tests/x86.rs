@@ -6,7 +6,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::{Observable, Test};
 use mowgli::litmus::x86::{from_herd, to_herd};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::value::Val;
 use mowgli_tests::{known, papers};
 

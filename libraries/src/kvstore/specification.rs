@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::expr::numbered;
-use mowgli_core::method;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
 use crate::prelude::*;

@@ -1,7 +1,7 @@
 //! The store over locks, ring buffers, mixed-size words and shared variables.
 
-use mowgli_core::edit::Edited;
 use mowgli_core::expr::servers;
+use mowgli_core::rewrite::edit::Edited;
 
 use super::specification::{KVSTORE, Method, initial};
 use crate::lock::Method as Lock;

@@ -4,18 +4,17 @@ use mowgli_core::algebra::set;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::library::Libraries;
-use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::term::shape::shapes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 use mowgli_x86::stamp::X86Stamp::{F, W};
 use mowgli_x86::to;
 use mowgli_x86::tso::{X86, X86Tso, word};
 
-use crate::entry::{Entry, Memory, Variant};
+use crate::entry::{Entry, Memory, OneMachine, Variant};
 use crate::lock::{Lock, Method, inside, pairs};
-use crate::x86::words::OneMachine;
 
 /// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
 /// need not be seen before a later read: it may wait in the store buffer.

@@ -5,12 +5,12 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::body::{Bodies, bodies, body};
-use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::parts::{Parts, parts};
+use mowgli_core::rewrite::edit::{Edits, calls};
+use mowgli_core::term::body::{Bodies, bodies, body};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::parts::{Parts, parts};
 use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};

@@ -9,13 +9,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::method::methods;
-use mowgli_core::parts::{Parts, parts};
+use mowgli_core::rewrite::edit::{Edited, Edits, calls};
+use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::methods;
+use mowgli_core::term::parts::{Parts, parts};
 use mowgli_core::value::Val;
 use mowgli_x86::pool::Method as Pool;
 use mowgli_x86::tso::{Method as Tso, word_term};

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::body::{Bodies, bodies, body};
-use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, LemmaVar, Num, Of, value};
-use mowgli_core::parts::{Parts, parts};
+use mowgli_core::rewrite::edit::{Edits, calls};
+use mowgli_core::term::body::{Bodies, bodies, body};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::lemma::{Lemma, LemmaVar, Num, Of, value};
+use mowgli_core::term::parts::{Parts, parts};
 use mowgli_x86::tso::{Method as Tso, X86, word_term};
 
 use crate::entry::{Entry, Expected, variant};

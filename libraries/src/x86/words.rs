@@ -1,26 +1,9 @@
-//! The common part of libraries over x86-TSO: clients on one machine, locations as values, broken compare-and-swaps.
+//! The common part of libraries over x86-TSO: locations as values, broken compare-and-swaps.
 
-use mowgli_core::body::{Body, body};
-use mowgli_core::event::Call;
 use mowgli_core::expr::Expr;
-use mowgli_core::ids::Tid;
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::term::body::{Body, body};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, on_one_machine};
-
-/// Clients of a subject on one machine.
-pub(crate) struct OneMachine<T>(pub T);
-
-impl<T: Subject> Subject for OneMachine<T> {
-    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        on_one_machine(empty, |_| {}).iter().flat_map(|world| self.0.worlds(world, bound, expired)).collect()
-    }
-
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        self.0.calls(world, thread, bound, expired)
-    }
-}
+use mowgli_x86::tso::Method as Tso;
 
 /// A compare-and-swap that is not atomic: a read, and then a write.
 pub(crate) fn in_two_steps(x: Expr, v1: Expr, v2: Expr) -> Body {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli_core::outcome::Explored;
-use mowgli_core::problem::Found;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::outcome::Explored;
+use mowgli_core::search::problem::Found;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::execution::Rules;
 use serde::{Serialize, Serializer};

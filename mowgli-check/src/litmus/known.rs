@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::method::Method;
+use mowgli_core::term::method::Method;
 use mowgli_core::world::{DeclarationForm, World};
 
 use mowgli_rdma::crash::CRASH;

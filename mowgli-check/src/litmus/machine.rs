@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use itertools::Itertools as _;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_core::value::Val;
 use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
 use serde::Serialize;

@@ -19,6 +19,7 @@ pub mod run;
 mod statements;
 pub mod stuck;
 pub mod test;
+pub mod why_stuck;
 pub mod x86;
 
 pub use statements::reference;

@@ -73,7 +73,7 @@ pub struct Notation {
 /// ```
 #[must_use]
 pub fn calls(catalogue: &Catalogue, model: Model) -> Vec<Notation> {
-    let of = |(library, method): (_, &'static mowgli_core::method::Method)| {
+    let of = |(library, method): (_, &'static mowgli_core::term::method::Method)| {
         let text = example(model, library, method).trim_start_matches("a := ").to_owned();
         Notation { kind: NotationKind::Call, library: library.text(), text, about: method.about.trim() }
     };

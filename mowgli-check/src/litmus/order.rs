@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Limits;
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::mutation::family;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::search::runs::Stop;
 use mowgli_rdma::{RdmaStamp, to};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -37,7 +36,7 @@ pub struct OrderCell {
 pub fn cells(libraries: &Libraries) -> Vec<(String, String)> {
     let all = libraries.stamps(2);
     let ordered = all.iter().cartesian_product(&all).filter(|(a, b)| libraries.to(**a, **b));
-    ordered.map(|(a, b)| (family(*a), family(*b))).unique().collect()
+    ordered.map(|(a, b)| (a.family(), b.family())).unique().collect()
 }
 
 /// The models that have the stamps of RDMA.
@@ -89,7 +88,7 @@ pub fn without(libraries: &Libraries, cell: &(String, String)) -> Libraries {
     let (whole, cell) = (libraries.clone(), cell.clone());
     libraries.clone().with_order(move |a: RdmaStamp, b| {
         let (a, b) = (a.into(), b.into());
-        whole.to(a, b) && (family(a), family(b)) != cell
+        whole.to(a, b) && (a.family(), b.family()) != cell
     })
 }
 

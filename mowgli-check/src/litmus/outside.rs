@@ -2,7 +2,7 @@
 //! an assumption. An example is a lock that is not released.
 //!
 //! **Computes** a line for each. **Example**: `submit(q, 1)` by a reader of the ring `q` never returns, because only its writer
-//! submits. **Correct because** a shape names the callers ([`mowgli_core::shape::Shapes::callers`]), and
+//! submits. **Correct because** a shape names the callers ([`mowgli_core::term::shape::Shapes::callers`]), and
 //! [`mowgli_core::library::Library::covered`] is the assumption. Calls of threads without branches are known before a search.
 //! For other threads the search has seen which executions are not covered.
 
@@ -12,7 +12,7 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Problem;
+use mowgli_core::search::problem::Problem;
 use mowgli_core::value::Val;
 
 use super::test::{Arg, Statement, Test, TestThread};

@@ -1,7 +1,7 @@
 //! Objects of the user's libraries, as their client generators make them.
 
 use mowgli_core::ids::Name;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::entry::Entry;
 

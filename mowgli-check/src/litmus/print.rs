@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::outcome::Outcome;
+use mowgli_core::search::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};

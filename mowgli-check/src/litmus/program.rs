@@ -7,7 +7,7 @@ use im::OrdMap;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::Prog;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{crashing, or_stops};

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::ids::Name;
-use mowgli_core::method::{ArgumentKind, Method};
+use mowgli_core::term::method::{ArgumentKind, Method};
 
 use mowgli_rdma::Switches;
 

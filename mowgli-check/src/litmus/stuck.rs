@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use mowgli_core::execution::Execution;
-use mowgli_core::flow::{Idle, WaitsAt};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Found, Problem};
-use mowgli_core::stuck::{Stuck, results};
+use mowgli_core::search::flow::{Idle, WaitsAt};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::{Found, Problem};
+use mowgli_core::search::stuck::{Stuck, results};
 use mowgli_core::value::Val;
 use mowgli_rdma::operational::{Standstill, StuckThread};
 
 use super::program::Standing;
 use super::test::{Claim, Liveness, Statement, Test};
-use crate::stuck::why;
+use super::why_stuck::why;
 
 /// A class of stuck executions: the statement in which each thread waits, and the values that the test shows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid, Wid};
-use mowgli_core::repair::{Gap, Insertions, Offer, Remedies};
+use mowgli_core::rewrite::repair::{Gap, Insertions, Offer, Remedies};
 use mowgli_core::search::refute::CycleEnd;
 use mowgli_core::value::Val;
 

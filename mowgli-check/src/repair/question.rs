@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::Limits;
-use mowgli_core::repair::{Insertions, Repairable};
-use mowgli_core::runs::Stop;
+use mowgli_core::rewrite::repair::{Insertions, Repairable};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::search::refute::{CycleEnd, Edge};
+use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 

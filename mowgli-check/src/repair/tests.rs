@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
-use mowgli_core::repair::{Offer, Repairable};
+use mowgli_core::rewrite::repair::{Offer, Repairable};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 

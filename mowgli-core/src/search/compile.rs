@@ -8,11 +8,11 @@ use std::rc::Rc;
 use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::algebra::{Choice, Demand, Rel, RelExpr, Set, Spec};
 use crate::event::Event;
-use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::relation::Matrix;
-use crate::relation::matrix::ones;
+use crate::search::graph::Graph;
+use crate::search::relation::Matrix;
+use crate::search::relation::matrix::ones;
 use crate::value::Val;
 
 /// A choice in the network.

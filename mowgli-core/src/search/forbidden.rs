@@ -26,7 +26,7 @@
 use smallvec::SmallVec;
 
 use super::network::{Check, Derivation, RelationId, RelationNetwork};
-use crate::relation::matrix::{meet, ones};
+use crate::search::relation::matrix::{meet, ones};
 
 /// Adds the pairs of a relation to the first ones of another.
 fn pass_all(to: &mut [u64], pairs: &[u64]) {

@@ -1,15 +1,35 @@
-//! The search for consistent executions.
+//! The search for the consistent executions of a program.
 //!
-//! [`network`] keeps the relations that must hold, incrementally and with undo; [`compile`] makes one from the
-//! specifications; [`solver`] decides reads-from, then finds out whether the orders can be completed;
-//! [`values`] keeps what each subevent can still read and write; [`witness`] makes an execution of a state.
+//! [`flow`] runs the threads of a [`problem`] together, one [`thread`] at a time; [`network`] keeps the relations that must
+//! hold, incrementally and with undo; [`compile`] makes one from the specifications; [`solver`] decides reads-from, then finds
+//! out whether the orders can be completed; [`values`] keeps what each subevent can still read and write; [`witness`] makes an
+//! execution of a state; [`outcome`] collects results. [`denote`] and [`enumerate`] are the definitions, for tests.
 
+pub mod abstraction;
+pub mod automorphism;
+mod coherence;
 pub mod compile;
+pub mod denote;
+pub mod enumerate;
+pub mod flow;
 pub mod forbidden;
+pub mod graph;
+#[cfg(test)]
+pub(crate) mod memory;
 pub mod network;
+pub mod outcome;
 pub(crate) mod prefix;
+pub(crate) mod prepared;
+pub mod problem;
+mod reachability;
+pub(crate) mod read_class;
 pub mod refute;
+pub mod relation;
+pub mod runs;
 pub(crate) mod schema;
 pub mod solver;
+pub mod stuck;
+pub mod thin_air;
+pub mod thread;
 pub mod values;
 pub mod witness;

@@ -18,8 +18,8 @@
 //! **Cost**: a row of n elements has n/64 words. A new pair of a composition costs a row or a column of the other
 //! operand, and so does one of a closure. Undo costs the words that changed.
 
-use crate::relation::Matrix;
-use crate::relation::matrix::WordOnes;
+use crate::search::relation::Matrix;
+use crate::search::relation::matrix::WordOnes;
 
 /// A relation of the network.
 pub type RelationId = usize;

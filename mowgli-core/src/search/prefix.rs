@@ -51,9 +51,9 @@ use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::prepared::Prepared;
-use crate::reachability::Copied;
-use crate::thread::ThreadState;
+use crate::search::prepared::Prepared;
+use crate::search::reachability::Copied;
+use crate::search::thread::ThreadState;
 use crate::value::Val;
 use crate::world::World;
 
@@ -1059,7 +1059,7 @@ mod tests {
     use super::*;
     use crate::event::alike;
     use crate::ids::{Loc, Node};
-    use crate::memory::{MEMORY, Method, consistent, event, libraries, world};
+    use crate::search::memory::{MEMORY, Method, consistent, event, libraries, world};
 
     #[test]
     fn all_that_a_mask_has_room_for_is_below_its_end() {

@@ -23,7 +23,7 @@ use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::relation::Matrix;
+use crate::search::relation::Matrix;
 
 /// A position among the fixed relations of a [`Schema`].
 pub(crate) type FixedId = usize;
@@ -405,7 +405,7 @@ impl SchemaBuilder {
 mod tests {
     use super::*;
     use crate::algebra::{po, reads, same_event, writes};
-    use crate::memory::{MEMORY, consistent, libraries};
+    use crate::search::memory::{MEMORY, consistent, libraries};
 
     fn schema(specification: fn(&mut Spec)) -> Schema {
         Schema::new(&libraries(specification), &[MEMORY], 4)

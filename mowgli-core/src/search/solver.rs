@@ -33,11 +33,11 @@ use super::forbidden::Forbidden;
 use super::network::{Conflict, RelationId};
 use super::values::{Domains, StepValues, Values, prepare};
 use crate::event::{Cell, Event};
-use crate::graph::Graph;
 use crate::library::Libraries;
-use crate::relation::Matrix;
-use crate::relation::matrix::ones;
-use crate::runs::Stop;
+use crate::search::graph::Graph;
+use crate::search::relation::Matrix;
+use crate::search::relation::matrix::ones;
+use crate::search::runs::Stop;
 use crate::value::Val;
 
 /// The statistics of a search.

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{Event, Reads, Sub, Writes};
-use crate::graph::Graph;
-use crate::runs::{Run, Skeleton};
+use crate::search::graph::Graph;
+use crate::search::runs::{Run, Skeleton};
 use crate::value::Val;
 
 /// A set of numbered values.

@@ -1,9 +1,9 @@
 //! Conversion of a state of the search to executions, which are independent of the search.
 
 use super::solver::{Flow, Solver};
-use crate::enumerate::bare;
 use crate::execution::{Chosen, Execution};
-use crate::runs::Run;
+use crate::search::enumerate::bare;
+use crate::search::runs::Run;
 
 /// Visits every completion of the class that a solver has reached, as an execution.
 pub fn completions(solver: &mut Solver<'_>, visit: &mut dyn FnMut(Execution) -> Flow) -> Flow {

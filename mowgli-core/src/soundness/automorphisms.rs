@@ -14,9 +14,9 @@ use super::client::Client;
 use super::question::Question;
 use super::renaming::Renaming;
 use super::symmetry::Symmetry;
-use crate::automorphism::Automorphism;
 use crate::ids::Node;
-use crate::implementation::add_parts;
+use crate::search::automorphism::Automorphism;
+use crate::term::implementation::add_parts;
 use crate::value::Val;
 use crate::world::World;
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::local::{ConcretisationText, LocalResult};
 use super::progress::Progress;
 use crate::ids::Name;
-use crate::outcome::Explored;
-use crate::runs::Stop;
+use crate::search::outcome::Explored;
+use crate::search::runs::Stop;
 use crate::search::solver::Stats;
 
 /// One share of several.

@@ -6,8 +6,8 @@ use super::local::{LocalResult, check};
 use super::progress::{Progress, SpecifiedClient};
 use super::question::Question;
 use super::symmetry::Symmetry;
-use crate::problem::Limits;
-use crate::runs::Stop;
+use crate::search::problem::Limits;
+use crate::search::runs::Stop;
 use crate::world::World;
 
 /// The results for a client.

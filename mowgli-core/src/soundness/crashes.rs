@@ -27,11 +27,11 @@ use super::client::Client;
 use crate::algebra::{Spec, SubView, events, hb};
 use crate::event::{Call, Event, Shape, Sub};
 use crate::ids::{Name, Tid};
-use crate::implementation::Implementation;
 use crate::library::{Hints, Libraries, Reshaping};
-use crate::outcome::Outcome;
-use crate::program::Prog;
+use crate::search::outcome::Outcome;
 use crate::stamp::Stamp;
+use crate::term::implementation::Implementation;
+use crate::term::program::Prog;
 use crate::value::Val;
 use crate::world::World;
 
@@ -236,7 +236,7 @@ fn promise(spec: &mut Spec, library: Arc<dyn Hints>, is_issued: fn(Stamp) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::prog;
+    use crate::term::program::prog;
 
     const MEMORY: Name = Name::literal("memory");
     const LOCK: Name = Name::literal("lock");

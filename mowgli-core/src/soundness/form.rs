@@ -16,11 +16,12 @@
 
 use std::collections::BTreeMap;
 
-use super::client::{Bound, Subject};
+use super::client::Subject;
 use crate::algebra::{CELL, Choice, Key, Rel, RelExpr, Set, Spec, SubView};
 use crate::event::{Call, Event};
 use crate::ids::{Loc, Node, Tid};
 use crate::library::Hints;
+use crate::term::bound::Bound;
 use crate::value::Val;
 use crate::world::World;
 

@@ -25,8 +25,8 @@ use super::progress::Progress;
 use super::question::Question;
 use super::renaming::Renaming;
 use super::symmetry::Symmetry;
-use crate::outcome::{Explored, Outcome};
-use crate::runs::Stop;
+use crate::search::outcome::{Explored, Outcome};
+use crate::search::runs::Stop;
 use crate::value::Val;
 use crate::world::World;
 

@@ -20,13 +20,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::client::Client;
 use super::question::Question;
 use crate::algebra::{Attribute, Set, SetDefinition};
-use crate::body::{Body, CallTerm, Stmt};
 use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Function, Op, Var};
 use crate::ids::Name;
 use crate::library::{Equivariance, Hints, Libraries};
-use crate::method::{ArgumentKind, Method, Returns};
-use crate::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
+use crate::term::body::{Body, CallTerm, Stmt};
+use crate::term::method::{ArgumentKind, Method, Returns};
+use crate::term::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
 use crate::value::Val;
 
 /// The arguments of a library's methods that are only moved: methods with positions.

@@ -34,19 +34,19 @@ use concretise::{AbstractCall, Abstraction, FEW, HbBounds, Promise, StampChoice,
 pub use concretise::{ConcretisationText, LocalWitness, Reason};
 
 use crate::algebra::Spec;
-use crate::denote::Trace;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::execution::Execution;
-use crate::flow::Runs;
-use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::method;
-use crate::outcome::{Explored, Outcome};
-use crate::problem::Problem;
-use crate::relation::Matrix;
-use crate::runs::{Run, Skeleton, Stop, values_written};
+use crate::search::denote::Trace;
+use crate::search::flow::Runs;
+use crate::search::graph::Graph;
+use crate::search::outcome::{Explored, Outcome};
+use crate::search::problem::Problem;
+use crate::search::relation::Matrix;
+use crate::search::runs::{Run, Skeleton, Stop, values_written};
 use crate::search::solver::{Decision, Flow, Solver};
+use crate::term::method;
 use crate::value::Val;
 use crate::world::World;
 

@@ -11,15 +11,15 @@ use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
 use super::progress::{Progress, SpecifiedClient};
 use super::question::{Counterexample, Question, Report, Verdict};
-use crate::implementation::Implementations;
 use crate::judge::judge;
 use crate::library::Libraries;
-use crate::outcome::Outcome;
-use crate::problem::{Found, Problem};
-use crate::program::Prog;
-use crate::runs::Stop;
+use crate::search::outcome::Outcome;
+use crate::search::problem::{Found, Problem};
 use crate::search::refute::Refutation;
+use crate::search::runs::Stop;
 use crate::search::solver::{Decision, Flow, Solver};
+use crate::term::implementation::Implementations;
+use crate::term::program::Prog;
 use crate::world::World;
 
 impl Question<'_> {

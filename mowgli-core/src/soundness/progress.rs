@@ -2,7 +2,7 @@
 //!
 //! Soundness speaks of executions that end, so an implementation that never ends is sound. Two things can be wrong with it.
 //! It *blocks*: a client all of whose calls return in some consistent execution of the specification never ends. It is
-//! *stuck*: some execution of it goes round in loops for ever ([`crate::stuck`]) though the specification could go on.
+//! *stuck*: some execution of it goes round in loops for ever ([`crate::search::stuck`]) though the specification could go on.
 //! The specification can go on if the calls that have returned are the beginning of one of its executions. That is a
 //! consistent execution of the whole client in which those calls return the same. No call that has not begun comes
 //! before one of them in hb. A call that has begun and not returned may: a thread that is still in a barrier lets the
@@ -11,15 +11,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::implementation::Implementations;
 use crate::library::Libraries;
-use crate::problem::{Found, Limits, Problem};
-use crate::relation::Matrix;
-use crate::runs::Stop;
+use crate::search::problem::{Found, Limits, Problem};
+use crate::search::relation::Matrix;
+use crate::search::runs::Stop;
 use crate::search::solver::{Decision, Flow, SearchEnd, Solver};
+use crate::search::stuck::Stuck;
 use crate::search::witness::each_completion;
 use crate::soundness::client::Client;
-use crate::stuck::Stuck;
+use crate::term::implementation::Implementations;
 use crate::value::Val;
 use crate::world::World;
 

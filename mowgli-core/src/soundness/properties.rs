@@ -10,20 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use rayon::prelude::*;
 
-use super::client::{Bound, Client, Subject, well_formed};
+use super::client::{Client, Subject, well_formed};
 use crate::algebra::Spec;
-use crate::denote::Unfolder;
-use crate::enumerate::rechosen;
 use crate::event::Event;
 use crate::execution::{Execution, Pairs};
 use crate::ids::Name;
-use crate::implementation::Implementations;
 use crate::judge::{closure, consistent};
 use crate::library::Libraries;
-use crate::problem::{Limits, Problem};
-use crate::runs::{Skeletons, Stop, skeletons};
+use crate::search::denote::Unfolder;
+use crate::search::enumerate::rechosen;
+use crate::search::problem::{Limits, Problem};
+use crate::search::runs::{Skeletons, Stop, skeletons};
 use crate::search::solver::Flow;
 use crate::search::witness::completions;
+use crate::term::bound::Bound;
+use crate::term::implementation::Implementations;
 use crate::value::Val;
 use crate::world::World;
 

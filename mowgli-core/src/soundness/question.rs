@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::client::{Bound, Client, Subject, well_formed};
+use super::client::{Client, Subject, well_formed};
 use super::client_log::ClientLog;
 use super::crashes::{Crashing, Points, Stopping};
 use super::local::{ConcretisationText, LocalResult, Violation, check};
 use super::progress::Progress;
 use crate::execution::Execution;
 use crate::ids::Name;
-use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::library::{Hints, Libraries};
-use crate::outcome::Outcome;
-use crate::problem::{Found, Limits, Problem};
-use crate::runs::Stop;
+use crate::search::outcome::Outcome;
+use crate::search::problem::{Found, Limits, Problem};
 use crate::search::refute::Refutation;
+use crate::search::runs::Stop;
 use crate::search::solver::Stats;
+use crate::term::bound::Bound;
+use crate::term::implementation::{Implementation, Implementations, add_parts};
 use crate::world::World;
 
 /// An extension of clients by calls of other libraries that can distinguish outcomes.

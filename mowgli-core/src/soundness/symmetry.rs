@@ -26,9 +26,9 @@ use super::renaming::Renaming;
 use crate::algebra::{Attribute, Key, Set, SetDefinition};
 use crate::event::Call;
 use crate::ids::{Name, Node, Tid};
-use crate::implementation::Implementation;
 use crate::library::{Equivariance, Hints, Initial, Libraries};
 use crate::stamp::Stamp;
+use crate::term::implementation::Implementation;
 use crate::value::Val;
 use crate::world::World;
 

@@ -3,8 +3,8 @@
 
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
-use crate::implementation::{Implementation, add_parts};
 use crate::library::{Hints, Libraries};
+use crate::term::implementation::{Implementation, add_parts};
 use crate::value::Val;
 use crate::world::World;
 

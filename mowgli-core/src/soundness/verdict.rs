@@ -14,7 +14,7 @@ pub use super::outcomes::WrongOutcome;
 use super::progress::Progress;
 pub use super::question::{Counterexample, Probes, Question, Report, Verdict};
 use super::shares::dealt;
-use crate::runs::Stop;
+use crate::search::runs::Stop;
 use crate::world::World;
 
 /// Compares only outcomes (LOCO Def. 3.10), of every client within the bound and of its extensions by probes.

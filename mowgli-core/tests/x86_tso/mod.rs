@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use mowgli_core::algebra::{CELL, Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Library, PlainSet};
-use mowgli_core::method::{methods, named_by};
-use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::plain_stamps;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::{methods, named_by};
+use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 

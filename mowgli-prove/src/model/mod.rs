@@ -42,7 +42,6 @@ use crate::term::{Term, Theory, all, and, app, equal, implies, symbol, truth};
 
 use self::family::TypedSubs;
 pub use self::stamps::Stamps;
-pub(crate) use self::stamps::family;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, MEMBER_AT, NO_ROUND,
     OTHER, RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of, way_of,

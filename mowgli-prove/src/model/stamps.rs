@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mowgli_core::ids::Node;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 
@@ -11,12 +12,6 @@ use crate::term::{Term, equal, not, truth};
 
 /// The order of two families of stamps: for equal nodes, and for different nodes.
 type Ordered = (bool, bool);
-
-/// Returns the name of the family of a stamp. The stamps of a family differ in their nodes.
-pub(crate) fn family(stamp: Stamp) -> String {
-    let name = stamp.to_string();
-    if stamp.node().is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
-}
 
 /// The stamp order, by families.
 pub struct Stamps {
@@ -31,14 +26,8 @@ impl Stamps {
     /// # Errors
     /// If the order depends on more than whether two nodes are equal.
     pub fn of(libraries: &Libraries) -> Result<Self, Refusal> {
-        let named = |stamp: Stamp| {
-            let text = stamp.to_string();
-            match text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), n.parse::<u8>().ok()?))) {
-                Some((family, n)) => (family, Some(n)),
-                None => (text, None),
-            }
-        };
-        let all: Vec<(Stamp, (String, Option<u8>))> =
+        let named = |stamp: Stamp| (stamp.family(), stamp.node());
+        let all: Vec<(Stamp, (String, Option<Node>))> =
             libraries.stamps(NODES).into_iter().map(|s| (s, named(s))).collect();
         let mut order: BTreeMap<(String, String), (Option<bool>, Option<bool>)> = BTreeMap::new();
         for (a, (f, m)) in &all {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Reshaping;
-use mowgli_core::method::Method;
-use mowgli_core::shape::Shapes;
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::Method;
+use mowgli_core::term::shape::Shapes;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Case, Counter, Sequential};

@@ -1,9 +1,9 @@
 //! Random bodies: guards on data, threads and nodes; loops in loops; sets that may be empty; effects behind breaks.
 
 use fastrand::Rng;
-use mowgli_core::body::{Body, body};
 use mowgli_core::expr::{Expr, here, me};
 use mowgli_core::ids::{Node, Tid};
+use mowgli_core::term::body::{Body, body};
 
 /// A call that a random body may make: a function of a datum, and of the element of a `for` around it.
 pub type Operation = Box<dyn Fn(Expr, Option<Expr>) -> Body>;

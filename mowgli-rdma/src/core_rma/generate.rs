@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use mowgli_core::problem::Found;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::problem::Found;
+use mowgli_core::search::runs::Stop;
 
 use super::execution::{CoreRmaExecution, ExecutionSearch, Rule, RuleEdge, Rules, Value, fixed_edges, outcomes};
 use super::program::{Actions, CoreRmaStatement, Data, LocalExpr, Program, SharedAccess, Variable};

@@ -23,8 +23,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::outcome::Outcome;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashSet;
 

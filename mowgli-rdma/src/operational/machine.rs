@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, NodeSet};
-use mowgli_core::program::Prog;
+use mowgli_core::term::program::Prog;
 use mowgli_core::world::World;
 
 use super::programs::{ExternalCode, Programs};

@@ -2,7 +2,7 @@
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Loc;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 
 use super::buffers::FilledBuffer;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::program::Prog;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use rustc_hash::FxHashMap;
@@ -330,7 +330,7 @@ impl MachineReplay<'_> {
 #[cfg(test)]
 mod tests {
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::program::Prog;
+    use mowgli_core::term::program::Prog;
 
     use super::*;
     use crate::operational::Machine;

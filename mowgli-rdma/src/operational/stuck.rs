@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use itertools::Itertools;
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Tid;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
 

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli_core::event::Cell;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::explore::WalkEnd;
@@ -202,7 +202,7 @@ impl<'a> MachineWalks<'a> {
 mod tests {
     use mowgli_core::event::Call;
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::program::Prog;
+    use mowgli_core::term::program::Prog;
     use mowgli_core::world::World;
 
     use super::*;

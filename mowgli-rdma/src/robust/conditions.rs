@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::relation::Matrix;
+use mowgli_core::search::relation::Matrix;
 use mowgli_core::world::World;
 
 use crate::tso::towards;

@@ -109,10 +109,11 @@ mod tests {
 
     use mowgli_core::execution::{Execution, Pairs};
     use mowgli_core::judge::Reading;
-    use mowgli_core::problem::Problem;
+    use mowgli_core::search::problem::Problem;
     use mowgli_core::search::solver::Flow;
     use mowgli_core::search::witness::completions;
-    use mowgli_core::soundness::client::{Bound, clients};
+    use mowgli_core::soundness::client::clients;
+    use mowgli_core::term::bound::Bound;
 
     use super::*;
     use crate::robust::conditions::{PartPosition, PreExecution};

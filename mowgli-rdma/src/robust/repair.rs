@@ -5,7 +5,7 @@ use std::fmt;
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::world::World;
 
 use super::conditions::{Cpu, PreExecution, Reordered};

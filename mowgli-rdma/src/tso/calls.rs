@@ -6,8 +6,8 @@ use itertools::Itertools;
 use mowgli_core::algebra::SubView;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Node;
-use mowgli_core::method::methods;
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::method::methods;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 

@@ -11,7 +11,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::execution::Pairs;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::Found;
+use mowgli_core::search::problem::Found;
 use mowgli_core::search::refute::{CycleEnd, Refutation};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;

@@ -78,7 +78,7 @@ impl Serialize for Drawing {
 mod tests {
     use std::sync::LazyLock;
 
-    use mowgli_core::problem::Limits;
+    use mowgli_core::search::problem::Limits;
 
     use super::layout::{EdgeMeaning, Placed, Rect, place};
     use super::*;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mowgli_check::guard::guarded;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use serde_json::{Value, json};
 
 use mowgli_check::catalogue::Catalogue;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::Loc;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::program::Prog;
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 

@@ -1,7 +1,7 @@
 //! Arguments for the size of clients and programs.
 
 use clap::Args;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 
 pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::client_log::Shard;
+use mowgli_core::term::bound::Bound;
 use mowgli_rdma::Network;
 
 use super::bounds::SizeBounds;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 
 use super::network::On;
 use super::out::{json, keep, parsed, reported, stopped_line, worst};

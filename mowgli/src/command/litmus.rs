@@ -14,7 +14,7 @@ use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, machine, order, parse, reference, report, run};
 use clap::Args;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::catalogue::named;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_core::problem::Limits;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::soundness::client_log::Shard;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mowgli_core::problem::Limits;
-use mowgli_core::repair::Limit;
+use mowgli_core::rewrite::repair::Limit;
+use mowgli_core::search::problem::Limits;
 use mowgli_libraries::catalogue::named;
 use mowgli_prove::solve::SolverProgram;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::out::{bar, moving};

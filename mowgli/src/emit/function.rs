@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::parts::PartTerm;
+use mowgli_core::term::body::{Body, CallTerm, Stmt};
+use mowgli_core::term::parts::PartTerm;
 use mowgli_core::value::Val;
 
 use super::dictionary::{self, Wording};

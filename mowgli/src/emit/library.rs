@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
-use mowgli_core::body::Bodies;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::library::Library;
-use mowgli_core::method::{ArgumentKind, Returns};
-use mowgli_core::parts::{PartTerm, Parts};
+use mowgli_core::term::body::Bodies;
+use mowgli_core::term::method::{ArgumentKind, Returns};
+use mowgli_core::term::parts::{PartTerm, Parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::DeclarationPart;
 use mowgli_libraries::entry::Variant;

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use mowgli_core::ids::Name;
-use mowgli_core::method::{ArgumentKind, Returns, named as method_named};
+use mowgli_core::term::method::{ArgumentKind, Returns, named as method_named};
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::wait::{Method, WAIT};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::ExprTerm;
+use mowgli_core::term::body::{Body, CallTerm, Stmt};
 use mowgli_core::value::Val;
 
 /// True if a text needs no parentheses as an operand.

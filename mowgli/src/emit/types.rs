@@ -14,9 +14,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
+use mowgli_core::term::body::{Body, Stmt};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::wait::WAIT;

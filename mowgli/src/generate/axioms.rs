@@ -7,10 +7,11 @@ use std::fmt;
 use itertools::Itertools;
 use mowgli_core::event::{Cell, Event};
 use mowgli_core::library::{Hints, Libraries};
-use mowgli_core::outcome::Outcome;
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client};
-use mowgli_core::soundness::mutation::{Mutation, family, mutations, weakened};
+use mowgli_core::rewrite::mutation::{Mutation, mutations, weakened};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::runs::Stop;
+use mowgli_core::soundness::client::Client;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::to;
@@ -121,7 +122,7 @@ fn families(library: &dyn Hints, (world, client): &(World, Client)) -> BTreeSet<
             let events = returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret });
             let own: BTreeSet<String> = events
                 .flat_map(|e| library.shapes(world, &e))
-                .flat_map(|shape| shape.iter().map(|s| family(s.stamp)).collect::<Vec<_>>())
+                .flat_map(|shape| shape.iter().map(|s| s.stamp.family()).collect::<Vec<_>>())
                 .collect();
             before.extend(own.iter().cloned());
             pairs.extend(before.iter().cloned().cartesian_product(own.iter().cloned()));

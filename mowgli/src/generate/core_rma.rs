@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_rdma::core_rma::execution::{Rule, Value};
 use mowgli_rdma::core_rma::generate::{GeneratedTest, TableRow, programs, test};
 use mowgli_rdma::core_rma::program::Program;

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use mowgli_core::problem::Limits;
-use mowgli_core::repair::Limit;
+use mowgli_core::rewrite::repair::Limit;
+use mowgli_core::search::problem::Limits;
 use mowgli_rdma::Network;
 use serde::{Deserialize, Serialize};
 

@@ -13,13 +13,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable, Repairs};
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client};
-use mowgli_core::soundness::places::{Alike, CalledBodies, Unit};
+use mowgli_core::rewrite::places::{Alike, CalledBodies, Unit};
+use mowgli_core::rewrite::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable, Repairs};
+use mowgli_core::search::runs::Stop;
+use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::{Implementation, add_parts};
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::remedies::of as remedies_of;
@@ -305,10 +306,10 @@ impl Repaired {
     /// Returns the bodies that differ from those of another implementation, each as text with its method.
     #[must_use]
     pub fn changed(&self, from: &dyn Implementation) -> Vec<String> {
-        let all = self.0.bodies().into_iter().flat_map(mowgli_core::body::Bodies::iter);
-        let text = |(method, body): (&str, &mowgli_core::body::Body)| (method.to_owned(), body.to_string());
+        let all = self.0.bodies().into_iter().flat_map(mowgli_core::term::body::Bodies::iter);
+        let text = |(method, body): (&str, &mowgli_core::term::body::Body)| (method.to_owned(), body.to_string());
         let known: BTreeMap<_, _> =
-            from.bodies().into_iter().flat_map(mowgli_core::body::Bodies::iter).map(text).collect();
+            from.bodies().into_iter().flat_map(mowgli_core::term::body::Bodies::iter).map(text).collect();
         let changed = all.map(text).filter(|(method, body)| known.get(method) != Some(body));
         changed.map(|(method, body)| format!("{method}: {body}")).collect()
     }
@@ -593,9 +594,9 @@ impl BodyRepairs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::edit::{Edits as _, calls};
     use mowgli_core::expr::all_nodes;
-    use mowgli_core::soundness::client::Bound;
+    use mowgli_core::rewrite::edit::{Edits as _, calls};
+    use mowgli_core::term::bound::Bound;
     use mowgli_libraries::catalogue::{catalogue, named};
     use mowgli_libraries::entry::bound;
     use mowgli_libraries::lock::Method as Lock;

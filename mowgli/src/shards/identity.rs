@@ -3,8 +3,8 @@
 use mowgli_core::cat;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::unfolded;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

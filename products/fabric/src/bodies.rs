@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mowgli_core::event::Call;
-use mowgli_core::program::Prog;
+use mowgli_core::term::program::Prog;
 use rustc_hash::FxHashMap;
 
 /// The number of bodies to keep. It is small, because a body made for a new value is rarely used again.

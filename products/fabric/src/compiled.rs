@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementations;
+use mowgli_core::term::implementation::Implementations;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{BAL, BAL_PUTS};

@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 use mowgli_check::guard::{Panic, caught};
 use mowgli_check::litmus::print;
 use mowgli_check::litmus::test::Model;
-use mowgli_check::stuck;
+use mowgli_check::litmus::why_stuck;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::flow::{EndlessWait, Idle, WaitsAt};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::program::Prog;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::flow::{EndlessWait, Idle, WaitsAt};
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::{Limits, Problem};
+use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::{Decision, Flow, Solver};
+use mowgli_core::search::stuck::Stuck;
 use mowgli_core::soundness::client::Client;
-use mowgli_core::stuck::Stuck;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use serde::{Deserialize, Serialize};
@@ -432,7 +432,7 @@ impl<R: Clone + 'static> GroupCode<R> {
         stuck: &Stuck,
     ) -> Result<Waiting<R>, Fault> {
         let fate = |(t, (output, _)): (Tid, &(Option<Val>, Option<Call>))| {
-            let Some(output) = output else { return Ok(Fate::Waits(stuck::sentence(libraries, stuck, t))) };
+            let Some(output) = output else { return Ok(Fate::Waits(why_stuck::sentence(libraries, stuck, t))) };
             let Val::Tuple(own) = output else { return Err(differs()) };
             let (Came::Ended(result), _) = self.run(t, own.parts(), None) else { return Err(differs()) };
             Ok(Fate::Ended(result))

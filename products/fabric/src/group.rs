@@ -7,7 +7,7 @@ use std::time::Duration;
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::Prog;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;

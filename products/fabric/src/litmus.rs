@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use mowgli_core::ids::Name;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::Limits;
-use mowgli_core::program::Prog;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::problem::Limits;
+use mowgli_core::search::runs::Stop;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_rdma::Switches;
 use serde::Serialize;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Tid;
-use mowgli_core::outcome::Outcome;
-use mowgli_core::program::Prog;
+use mowgli_core::search::outcome::Outcome;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::library::{Hints, Libraries};
+use mowgli_core::term::implementation::{Implementations, add_parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;

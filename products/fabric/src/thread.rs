@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
-use mowgli_core::program::{LONGEST, Prog};
+use mowgli_core::term::program::{LONGEST, Prog};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};

@@ -11,7 +11,7 @@ use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::run::solve;
 use mowgli_core::event::Call;
 use mowgli_core::ids::Loc;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_fabric::{Barrier, Fate, Fault, Group, SharedVar, Thread, Word};
 use mowgli_libraries::slock::SLOCK;
 

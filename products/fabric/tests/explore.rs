@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::run::{libraries, with_problem};
 use mowgli_check::litmus::test::Model;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Exploration, Fabric, Fault, Group, ResultTrace, Thread};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
-use mowgli_core::program::Prog;
+use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread, WordValue};
 use mowgli_libraries::sv;

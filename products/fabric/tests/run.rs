@@ -5,7 +5,7 @@ use std::path::Path;
 use mowgli::catalogue::Catalogue;
 use mowgli::litmus::machine::answered;
 use mowgli::litmus::parse::parse;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use serde_json::Value;
 
 use crate::kinds::{KINDS, text};

@@ -4,7 +4,7 @@
 //! Published as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that one queue
 //! pair reaches data, tickets and counter. Left out: shared mode and leases, which need a clock.
 
-use mowgli_core::lemma::Lemma;
+use mowgli_core::term::lemma::Lemma;
 use mowgli_libraries::lock::{Method, comes_after_the_rel, ticket_of, tickets};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::WAIT;

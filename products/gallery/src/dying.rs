@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use mowgli_core::method::{self, Methods};
+use mowgli_core::term::method::{self, Methods};
 use mowgli_core::world::DeclarationForm;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Switches;

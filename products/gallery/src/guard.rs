@@ -2,7 +2,7 @@
 //! promise more than [`crate::shared::lock`].
 
 use mowgli_core::algebra::Set;
-use mowgli_core::method;
+use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_libraries::lock::{self, Sections};
 use mowgli_libraries::prelude::*;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use itertools::Itertools;
-use mowgli_core::edit::Calls;
-use mowgli_core::method::{self, Methods};
+use mowgli_core::rewrite::edit::Calls;
+use mowgli_core::term::method::{self, Methods};
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
 use mowgli_libraries::prelude::*;

@@ -5,7 +5,7 @@
 //! atomic frees the lock, directly behind the last WRITE of the data. Assumes that one queue pair reaches data and
 //! lock. Left open there: whether READs without a wait are over. Here the lock does not promise that.
 
-use mowgli_core::lemma::{Lemma, LemmaVar, Of, hb};
+use mowgli_core::term::lemma::{Lemma, LemmaVar, Of, hb};
 use mowgli_libraries::lock::{Method, comes_after_the_rel, sections};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::WAIT;

@@ -12,7 +12,7 @@ use mowgli::litmus::parse::parse_in;
 use mowgli::properties::specifications;
 use mowgli_core::algebra::{Spec, SubView, hb, reads, same, writes};
 use mowgli_core::ids::Name;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_gallery::entries;
 use mowgli_libraries::entry::{Entry, Expected};

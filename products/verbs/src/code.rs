@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::network::{Order, Remote};

@@ -12,7 +12,7 @@ use mowgli::command::out::{files, parsed, printed, reported, reported_in, save, 
 use mowgli::error::{Code, InputError};
 use mowgli::interrupt::{Deadline, Failure};
 use mowgli::litmus::run::solve;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_rdma::{Network, Switches};
 use mowgli_verbs::{Ask, Error, ProgramCommand, Toolchain, cards};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Node;
-use mowgli_core::outcome::Outcome;
+use mowgli_core::search::outcome::Outcome;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::CRASH;

@@ -9,7 +9,7 @@ use mowgli::litmus::print;
 use mowgli::litmus::test::{Model, element};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::outcome::Outcome;
+use mowgli_core::search::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;

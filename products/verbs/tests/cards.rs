@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_verbs::cards;
 
 /// Lists the tests.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use mowgli::litmus::parse::{on_network, parse};
 use mowgli::litmus::run::solve;
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_core::value::Val;
 use mowgli_rdma::{Network, Switches};
 use mowgli_verbs::cards::{self, HEADER};

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use libtest_mimic::Trial;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
-use mowgli_core::problem::Limits;
+use mowgli_core::search::problem::Limits;
 use mowgli_verbs::Toolchain;
 use serde_json::Value;
 

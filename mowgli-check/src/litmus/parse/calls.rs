@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
-use mowgli_core::method::{ArgumentKind, Method};
+use mowgli_core::term::method::{ArgumentKind, Method};
 use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_rdma::presets::PRESETS;

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::method::ArgumentKind;
+use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::value::Val;
 
 use super::blocks::ONCE;

@@ -2,10 +2,10 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Name, Wid};
-use mowgli_core::method::{ArgumentKind, Method};
+use mowgli_core::term::method::{ArgumentKind, Method};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
-use mowgli_rdma::completions::PAIRS;
+use mowgli_rdma::tso::completions::PAIRS;
 
 use super::{Parsed, Reader, Tree, advise};
 use crate::error::{Code, Place};

@@ -2,8 +2,8 @@
 
 use super::{Solver, Source};
 use crate::execution::Execution;
-use crate::relation::matrix::{meet, ones};
 use crate::search::compile::UnfilledChoice;
+use crate::search::relation::matrix::{meet, ones};
 
 impl Solver<'_> {
     /// Returns the sources that a read can still have.

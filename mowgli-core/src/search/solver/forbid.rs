@@ -1,8 +1,8 @@
 //! Exclusion of forbidden choices: sources of reads, and directions of pairs of an order.
 
 use super::{Solver, Source};
-use crate::relation::matrix::ones;
 use crate::search::compile::UnfilledChoice;
+use crate::search::relation::matrix::ones;
 
 impl Solver<'_> {
     /// Applies the forbidden pairs to the choices.

@@ -1,10 +1,10 @@
 //! Propagation of decisions: the remaining values and sources, and the possible pairs of relations.
 
 use super::{Solver, Source};
-use crate::relation::Matrix;
-use crate::relation::matrix::ones;
 use crate::search::compile::UnfilledChoice;
 use crate::search::network::{Derivation, RelationId};
+use crate::search::relation::Matrix;
+use crate::search::relation::matrix::ones;
 use crate::search::values::{Vals, intersect};
 
 impl Solver<'_> {

@@ -10,8 +10,8 @@ use itertools::Itertools;
 use crate::event::Event;
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::prepared::{Prepared, StampNeighbours};
-use crate::relation::Matrix;
+use crate::search::prepared::{Prepared, StampNeighbours};
+use crate::search::relation::Matrix;
 use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
 
@@ -399,9 +399,8 @@ pub(super) fn describe(solver: &Solver<'_>, known: &Abstraction<'_>, image: &Ima
             Some(0) => "the first",
             _ => "an inner",
         };
-        let stamp = |s: Stamp| s.to_string().split('_').next().unwrap_or_default().to_owned();
-        let key = (call.event.call.method, stamp(promise.stamp));
-        let text = format!("{} of {which} {}", stamp(place.sub.stamp), event.call.method);
+        let key = (call.event.call.method, promise.stamp.family());
+        let text = format!("{} of {which} {}", place.sub.stamp.family(), event.call.method);
         words.entry(key).or_default().insert(text);
     }
 }

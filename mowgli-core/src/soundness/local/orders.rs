@@ -5,8 +5,8 @@ use itertools::Itertools;
 
 use super::concretise::FEW;
 use super::{Prover, Violation};
-use crate::relation::Matrix;
 use crate::search::network::RelationId;
+use crate::search::relation::Matrix;
 use crate::search::solver::Solver;
 
 impl Prover<'_> {

@@ -14,13 +14,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::BitOr;
 
-use crate::body::{Body, CallTerm, Stmt};
 use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Function, Op, Var};
 use crate::ids::{Loc, Name};
-use crate::method::{ArgumentKind, Method, Returns};
-use crate::parts::{PartTerm, Parts};
-use crate::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
+use crate::term::body::{Body, CallTerm, Stmt};
+use crate::term::method::{ArgumentKind, Method, Returns};
+use crate::term::parts::{PartTerm, Parts};
+use crate::term::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
 use crate::value::Val;
 
 /// The kinds of names and integers that a value may contain.
@@ -543,10 +543,10 @@ fn argument(kind: ArgumentKind) -> Kinds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::body;
     use crate::expr::{all_threads, here, me, members, nodes};
     use crate::ids::{Node, Tid};
     use crate::methods;
+    use crate::term::body::body;
 
     methods! {
         enum Word of WORD = "word" {
@@ -564,7 +564,7 @@ mod tests {
         let mut terms =
             Terms { methods: Word::TABLE.iter().map(|m| ((WORD, m.name), m)).collect(), ..Terms::default() };
         let write = &Word::TABLE[1];
-        let [x, v] = ["x", "v"].map(|name| crate::body::argument(Word::TABLE, "Write", name));
+        let [x, v] = ["x", "v"].map(|name| crate::term::body::argument(Word::TABLE, "Write", name));
         terms.body(write, &body(x, v));
         let Kept { all, threads, nodes, data, integers, locations } = terms.kept();
         let order = |of: &str, o: KeptOrder| match (o.all, o.members) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use mowgli_core::problem::Found;
-use mowgli_core::runs::Stop;
+use mowgli_core::search::problem::Found;
+use mowgli_core::search::runs::Stop;
 
 use super::rules::Rules;
 use super::search::ExecutionSearch;

@@ -20,7 +20,7 @@
 use std::ops::ControlFlow;
 
 use itertools::Itertools;
-use mowgli_core::relation::matrix::WordOnes;
+use mowgli_core::search::relation::matrix::WordOnes;
 
 use super::rules::{Rule, RuleEdge, Rules, fixed_edges};
 use crate::core_rma::program::{Action, ActionType, Actions, CoreRmaStatement, MOST};

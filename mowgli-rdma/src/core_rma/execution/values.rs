@@ -1,7 +1,7 @@
 //! The values that actions read and write in an execution.
 
 use itertools::Itertools;
-use mowgli_core::relation::matrix::WordOnes;
+use mowgli_core::search::relation::matrix::WordOnes;
 
 use super::search::{CoreRmaExecution, ExecutionSearch};
 use crate::core_rma::program::{Data, MOST, TextValue};

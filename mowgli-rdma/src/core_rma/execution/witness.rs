@@ -1,7 +1,7 @@
 //! Executions in the form in which reports print them.
 
 use itertools::Itertools;
-use mowgli_core::relation::matrix::WordOnes;
+use mowgli_core::search::relation::matrix::WordOnes;
 
 use super::outputs::{Outputs, each_output};
 use super::rules::{Rule, RuleEdge, Rules};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::client_log::Shard;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::super::bounds::{Placement, Within, at_least_one};

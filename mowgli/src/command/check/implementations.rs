@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::stdout;
 
 use comfy_table::{Table, TableComponent, presets};
-use mowgli_core::runs::Stop;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;

@@ -1,6 +1,6 @@
 //! The `check --list` command: libraries, variants and default bounds.
 
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 

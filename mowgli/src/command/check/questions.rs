@@ -1,7 +1,7 @@
 //! The further questions of `check`: about specifications, and about changed implementations.
 
-use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::runs::Stop;
+use mowgli_core::term::bound::Bound;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::named;
 

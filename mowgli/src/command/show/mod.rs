@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_core::body::{Bodies, Body};
 use mowgli_core::library::Library;
-use mowgli_core::method::{self, ArgumentKind, Method, Returns};
+use mowgli_core::term::body::{Bodies, Body};
+use mowgli_core::term::method::{self, ArgumentKind, Method, Returns};
 use mowgli_libraries::entry::{Entry, Variant};
 
 use crate::cat::cat;

@@ -1,9 +1,9 @@
 //! The statements of a C function, and the notation of C.
 
 use itertools::Itertools;
-use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Op, Var};
 use mowgli_core::ids::Name;
+use mowgli_core::term::body::{Body, Stmt};
 
 use super::names::{c_function_name, c_name, type_name};
 use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, diverges, sides};

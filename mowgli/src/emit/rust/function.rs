@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
+use mowgli_core::term::body::{Body, Stmt};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 

@@ -6,7 +6,7 @@ mod names;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::method::Method;
+use mowgli_core::term::method::Method;
 
 use crate::emit::library::{Emitted, described, has_word, role};
 use crate::emit::text::wrapped;

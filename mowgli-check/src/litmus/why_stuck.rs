@@ -1,0 +1,75 @@
+//! Sentences about what each thread of a stuck execution waits for.
+
+use itertools::Itertools;
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::ids::Tid;
+use mowgli_core::library::Libraries;
+use mowgli_core::search::flow::WaitsAt;
+use mowgli_core::search::stuck::Stuck;
+use mowgli_core::value::Val;
+
+use super::print;
+
+/// Prints what a thread waits for and why that never comes.
+#[must_use]
+pub fn sentence(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
+    let why = why(libraries, stuck, thread);
+    match stuck.pending(thread) {
+        Some(call) => format!("{thread} is in {} and {why}.", print::statement(call)),
+        None => format!("{thread} {why}."),
+    }
+}
+
+/// Returns the reason why a thread of a stuck execution waits for ever.
+#[must_use]
+pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
+    match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
+        None => "has ended, and writes nothing any more".to_owned(),
+        Some(WaitsAt::Loop(_)) => {
+            format!("goes round in a loop for ever: each round reads {}", reads(libraries, stuck, thread))
+        }
+        Some(WaitsAt::Call(call)) => format!("waits for ever: {}", never_returns(libraries, stuck, thread, call)),
+    }
+}
+
+/// Returns the reason why a call never returns.
+fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call) -> String {
+    let library = libraries.of(call);
+    if !library.may_wait(&stuck.execution.world, call) {
+        return format!("nothing that {thread} did before lets this call return");
+    }
+    let others: Vec<Tid> = stuck.execution.world.tids().filter(|&t| t != thread).collect();
+    let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
+    let unfinished = |t: Tid| {
+        let own: Vec<&Event> = stuck.execution.of_thread(t).map(|e| &stuck.execution.events[e]).collect();
+        let is_same = |other: &Call| other.library == call.library && library.loc(other) == library.loc(call);
+        libraries.unfinished(&own).into_iter().find(is_same)
+    };
+    if let Some(own) = unfinished(thread) {
+        return format!("{thread} has to make {} first", print::statement(&own));
+    }
+    if let Some((t, other)) = others.iter().find_map(|&t| Some((t, unfinished(t)?))) {
+        return format!("{t} does not make {}, as it {}", print::statement(&other), what(t));
+    }
+    let others = others.into_iter().map(|t| format!("{t} {}", what(t))).join(", ");
+    if others.is_empty() { "there is no other thread".to_owned() } else { others }
+}
+
+/// Lists the values that each iteration of a thread reads, and the event that wrote each.
+fn reads(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
+    let reads = stuck.reads(thread);
+    let own = stuck.repeated(thread);
+    let of = |&(cell, value): &(Cell, Val)| {
+        let last = stuck.execution.last_write(libraries, cell);
+        let from = match last.map(|w| stuck.execution.subs[w].event) {
+            None => "its initial value, which nothing has overwritten".to_owned(),
+            Some(event) if own.contains(&event) => "which it has written there itself".to_owned(),
+            Some(event) => {
+                let event = &stuck.execution.events[event];
+                format!("which {} of {} has written last", event, event.thread)
+            }
+        };
+        format!("{value} from {} on node {}, {from}", cell.loc, cell.node)
+    };
+    if reads.is_empty() { "nothing".to_owned() } else { reads.iter().map(of).join("; ") }
+}

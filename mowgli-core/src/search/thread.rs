@@ -1,0 +1,643 @@
+//! One thread of a program, run as far as its results are known.
+//!
+//! A [`ThreadState`] has the events of a thread so far and the program that remains. The states of a thread form a tree,
+//! its *unfolding*: an edge is a result of the call at the frontier. Each state is made once, however often a search
+//! reaches it, so states can be compared by their numbers.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use typed_arena::Arena;
+
+use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
+use crate::ids::{Name, Tid};
+use crate::library::Libraries;
+use crate::search::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
+use crate::search::runs::{Run, Skeleton, with_room};
+use crate::search::thin_air::SeenStamps;
+use crate::term::implementation::Implementations;
+use crate::term::program::{LONGEST, Let, Prog};
+use crate::value::Val;
+use crate::world::World;
+
+/// The frontier of a thread: the reason why it cannot run on without a choice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Frontier {
+    /// At a call whose result does not depend on memory: the results, each with the number of its shape.
+    Free(Box<Call>, Vec<(Val, usize)>),
+    /// At a call whose result depends on memory.
+    Reads(Box<Call>),
+    /// At its end.
+    Ended,
+    /// In an iteration of a loop that has only read and does not break. Such an iteration is left out, so no execution has
+    /// the values that it has read.
+    Nowhere,
+    /// At a break out of the whole program. Executions with such a thread do not count.
+    Discarded,
+    /// At a call that never returns, whatever others do.
+    Never(Box<Call>),
+    /// At the end of an iteration that reads nothing, does nothing and does not break. It began at this event.
+    Spins(usize),
+    /// At the end of an iteration that does not break and began at this event; see [`Threads::rounds`].
+    Round(usize),
+    /// At the bound on iterations.
+    Bound {
+        /// The thread, the loop and its last event, in words.
+        place: String,
+        /// The first event of the last iteration.
+        start: usize,
+        /// True if later results depend on the iterations.
+        remembered: bool,
+    },
+    /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
+    IllDefined(String),
+}
+
+/// A node of a thread's unfolding: its events so far, its frontier, and the program that remains.
+pub struct ThreadState<'n> {
+    /// The number, which no other state of any thread has.
+    pub id: usize,
+    /// The events so far, with their shapes, as a skeleton of one run.
+    pub skeleton: Skeleton,
+    /// For each event the number of earlier events of the thread that are alike.
+    pub alike: Vec<usize>,
+    /// The reason why the thread needs a choice here.
+    pub frontier: Frontier,
+    control: Continuation,
+    next: RefCell<BTreeMap<(Val, usize), &'n ThreadState<'n>>>,
+    rounds: RefCell<BTreeMap<Val, Iterations<'n>>>,
+}
+
+/// A number that no shape has. It marks the step of a thread beyond the bound on iterations.
+const BEYOND: usize = usize::MAX;
+
+impl<'n> ThreadState<'n> {
+    /// The events so far.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.skeleton.runs[0]
+    }
+
+    /// The innermost replaced call that the thread is in.
+    #[must_use]
+    pub fn within(&self) -> Option<usize> {
+        self.control.group
+    }
+
+    /// The number of loops, replaced calls and sequences around the thread; at the end of an iteration, around its loop.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.control.stack.len()
+    }
+
+    /// Compares this state with another one of the thread. If a subevent has read another value, and nothing else is different, it
+    /// returns the event and the subevent. The thread then goes on in one way.
+    #[must_use]
+    pub fn differs_only_in_read(&self, other: &Self) -> Option<(usize, usize)> {
+        let (a, b) = (self.run(), other.run());
+        let is_same = self.frontier == other.frontier
+            && self.control.is_same(&other.control)
+            && a.shapes.len() == b.shapes.len()
+            && a.trace.groups == b.trace.groups
+            && a.trace.calls == b.trace.calls
+            && a.trace.rounds == b.trace.rounds
+            && a.trace.output == b.trace.output;
+        if !is_same {
+            return None;
+        }
+        let event = (0..a.shapes.len()).filter(|&i| a.shapes[i] != b.shapes[i]).exactly_one().ok()?;
+        let (one, two) = (&a.shapes[event], &b.shapes[event]);
+        let differing = one.iter().zip(two.iter()).positions(|(a, b)| a != b);
+        let sub = differing.exactly_one().ok().filter(|_| one.len() == two.len())?;
+        let is_read = Sub { reads: two[sub].reads, ..one[sub] } == two[sub]
+            && matches!((one[sub].reads, two[sub].reads), (Some(Reads::Is(_)), Some(Reads::Is(_))));
+        let mut events = a.trace.events.iter().zip(&b.trace.events).enumerate();
+        let are_alike = events.all(|(i, (a, b))| a.call == b.call && (i == event || a.ret == b.ret));
+        (is_read && are_alike).then_some((event, sub))
+    }
+}
+
+/// The continuation: the program that remains.
+#[derive(Clone)]
+struct Continuation {
+    program: Prog,
+    /// The frames that follow the program, the innermost last.
+    stack: Vec<Frame>,
+    /// The innermost replaced call.
+    group: Option<usize>,
+    /// True if it stops at the end of an iteration.
+    one_round: bool,
+    /// The number of instructions that led here.
+    made: usize,
+    /// True if it stops before the next call, in place of making it.
+    peeks: bool,
+}
+
+/// The state of a thread at the end of an iteration, and the first event of that iteration.
+pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
+
+/// The next events of a thread with their shapes, and whether they lead out of its loop.
+pub type NextEvents = (Vec<(Event, Shape)>, bool);
+
+/// The ways in which a thread can end an iteration.
+pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
+
+#[derive(Clone)]
+enum Frame {
+    /// `let` of the program.
+    Then(Arc<Let>),
+    /// `loop` of the program, after `done` iterations that are kept. The present one began at event `start`.
+    Loop { body: Arc<Prog>, done: usize, start: usize },
+    /// The body of a replaced call, which began at this event.
+    Body { call: usize, outer: Option<usize>, start: usize },
+}
+
+impl Continuation {
+    /// True if both surely go on in the same way.
+    fn is_same(&self, other: &Self) -> bool {
+        let (a, b) = (&self.stack, &other.stack);
+        (self.group, self.one_round, self.made) == (other.group, other.one_round, other.made)
+            && self.program.is_same(&other.program)
+            && a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| a.is_same(b))
+    }
+}
+
+impl Frame {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Then(a), Self::Then(b)) => Arc::ptr_eq(a, b),
+            (Self::Loop { body: a, done, start }, Self::Loop { body: b, done: other, start: first }) => {
+                Arc::ptr_eq(a, b) && (done, start) == (other, first)
+            }
+            (Self::Body { call, outer, start }, Self::Body { call: other, outer: around, start: first }) => {
+                (call, outer, start) == (other, around, first)
+            }
+            _ => false,
+        }
+    }
+
+    /// True for a loop in the iteration that begins with this event.
+    fn is_round(&self, event: usize) -> bool {
+        matches!(self, Self::Loop { start, .. } if *start == event)
+    }
+}
+
+/// The states of all threads.
+pub struct Threads<'a, 'n> {
+    /// The libraries of the calls that are not replaced.
+    pub libraries: &'a Libraries,
+    /// The implementations that replace the other calls.
+    pub implementations: &'a Implementations,
+    /// The surroundings.
+    pub world: &'a World,
+    /// The number of iterations of a loop with effects that may end without a break.
+    pub rounds: usize,
+    /// The storage of the states.
+    pub points: &'n Arena<ThreadState<'n>>,
+    /// The stamps of the calls that threads have made, for the check for thin air.
+    pub seen: RefCell<BTreeMap<Name, SeenStamps>>,
+    /// True if a thread stops at each call that may wait for others, even if the call has one result only.
+    pub waits: bool,
+}
+
+impl<'n> Threads<'_, 'n> {
+    /// Returns the state of a thread before the first result that has to be chosen.
+    #[must_use]
+    pub fn start(&self, thread: Tid, program: &Prog) -> &'n ThreadState<'n> {
+        let nothing =
+            Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
+        let control = Continuation {
+            program: program.clone(),
+            stack: Vec::new(),
+            group: None,
+            one_round: false,
+            made: 0,
+            peeks: false,
+        };
+        self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
+    }
+
+    /// Returns the state of a thread after its call has returned `ret` in the shape of this number.
+    #[must_use]
+    pub fn after(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val, shape: usize) -> &'n ThreadState<'n> {
+        if let Some(next) = point.next.borrow().get(&(ret, shape)) {
+            return next;
+        }
+        let (Frontier::Free(call, _) | Frontier::Reads(call)) = &point.frontier else {
+            unreachable!("it stands at a call")
+        };
+        let event = Event { thread, call: (**call).clone(), ret };
+        let shapes = self.libraries.of(call).shapes(self.world, &event);
+        let (mut run, mut control) = (point.run().with_room(), point.control.clone());
+        control.returned(&mut run, event, shapes[shape].clone());
+        let next = self.go_on(thread, run, control, Some(point));
+        point.next.borrow_mut().insert((ret, shape), next);
+        next
+    }
+
+    /// Returns the state of a thread at the bound on iterations after one more iteration.
+    #[must_use]
+    pub fn beyond(&self, point: &'n ThreadState<'n>, thread: Tid) -> &'n ThreadState<'n> {
+        let key = (Val::Unit, BEYOND);
+        if let Some(next) = point.next.borrow().get(&key) {
+            return next;
+        }
+        let next = self.go_on(thread, point.run().with_room(), point.control.clone(), Some(point));
+        point.next.borrow_mut().insert(key, next);
+        next
+    }
+
+    /// Returns the iterations that a thread can end after the call at its frontier has returned `ret`, without a break and
+    /// without a further read of memory.
+    #[must_use]
+    pub fn rounds(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val) -> Iterations<'n> {
+        if let Some(rounds) = point.rounds.borrow().get(&ret) {
+            return Rc::clone(rounds);
+        }
+        let Frontier::Reads(call) = &point.frontier else { unreachable!("it stands at a call") };
+        let mut found = Vec::new();
+        let control = Continuation { one_round: true, ..point.control.clone() };
+        self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
+        let rounds: Iterations<'n> = found.into();
+        point.rounds.borrow_mut().insert(ret, Rc::clone(&rounds));
+        rounds
+    }
+
+    fn add_rounds(
+        &self,
+        thread: Tid,
+        (run, control): (&Run, &Continuation),
+        (call, ret): (&Call, Val),
+        found: &mut Vec<LastIteration<'n>>,
+    ) {
+        for shape in self.shapes(thread, call, ret) {
+            let (mut run, mut control) = (run.with_room(), control.clone());
+            control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
+            match self.advance(thread, &mut run, &mut control) {
+                frontier @ Frontier::Round(start) => found.push((self.point(run, frontier, control, None), start)),
+                Frontier::Free(call, ways) => {
+                    let results = ways.iter().map(|(ret, _)| *ret).dedup();
+                    results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values. Each has the events
+    /// of the next iteration, up to the last one that is chosen, and whether they lead out of the loop. `start` is the first event
+    /// of its last iteration.
+    #[must_use]
+    pub fn ways_on(
+        &self,
+        thread: Tid,
+        program: &Prog,
+        (run, start, depth): (&Run, usize, usize),
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<NextEvents> {
+        let mut found = Vec::new();
+        let mut point = self.start(thread, program);
+        loop {
+            let position = point.run().trace.events.len();
+            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return found };
+            if position >= start {
+                break;
+            }
+            let ret = run.trace.events[position].ret;
+            let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
+            point = self.after(point, thread, ret, shape.expect("one of the call's"));
+        }
+        if point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
+            let control = Continuation { one_round: true, ..point.control.clone() };
+            self.add_ways_on(
+                thread,
+                (point.run(), &control),
+                &point.frontier,
+                (depth, start, start),
+                cells,
+                &mut found,
+            );
+        }
+        found
+    }
+
+    /// Adds the ways to go on in the iteration that begins with event `start`, of the loop at this depth of the stack. The last
+    /// call with a choice was the one before event `chosen`.
+    fn add_ways_on(
+        &self,
+        thread: Tid,
+        (run, control): (&Run, &Continuation),
+        frontier: &Frontier,
+        (depth, start, chosen): (usize, usize, usize),
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+        found: &mut Vec<NextEvents>,
+    ) {
+        let events = |to: usize| {
+            let all = run.trace.events[start..to].iter().cloned().zip(run.shapes[start..to].iter().cloned());
+            all.collect::<Vec<_>>()
+        };
+        // The end of an iteration has removed the frame of its loop, which may be around the one that is left.
+        let stays = match frontier {
+            Frontier::Round(_) => control.stack.len() >= depth,
+            _ => control.stack.get(depth).is_some_and(|frame| frame.is_round(start)),
+        };
+        if !stays {
+            return found.push((events(chosen), true));
+        }
+        let (call, results): (&Call, Vec<Val>) = match frontier {
+            Frontier::Round(_) if control.stack.len() == depth => {
+                return found.push((events(run.trace.events.len()), false));
+            }
+            Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
+                return;
+            }
+            Frontier::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
+            Frontier::Reads(call) => {
+                let own = |cell: Cell| {
+                    let written = run.shapes[start..].iter().flatten().filter(move |sub| sub.cell == Some(cell));
+                    written.filter_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
+                };
+                let cells = |cell: Cell| cells(cell).into_iter().chain(own(cell)).unique().collect();
+                (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, &cells))
+            }
+            _ => return found.push((events(chosen), true)),
+        };
+        for ret in results {
+            let event = Event { thread, call: call.clone(), ret };
+            if self.libraries.of(call).is_optional(&event) {
+                continue;
+            }
+            for shape in self.shapes(thread, call, ret) {
+                let (mut run, mut control) = (run.with_room(), control.clone());
+                control.returned(&mut run, event.clone(), shape);
+                let chosen = run.trace.events.len();
+                let frontier = self.advance(thread, &mut run, &mut control);
+                self.add_ways_on(thread, (&run, &control), &frontier, (depth, start, chosen), cells, found);
+            }
+        }
+    }
+
+    /// Returns the results of the call at the frontier, while cells can hold these values.
+    #[must_use]
+    pub fn returns(&self, thread: Tid, point: &ThreadState<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        let Frontier::Reads(call) = &point.frontier else { return Vec::new() };
+        self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
+    }
+
+    /// True if the call at the frontier can return `ret` in a shape of this number.
+    #[must_use]
+    pub fn is_way(&self, thread: Tid, point: &ThreadState<'n>, ret: Val, shape: usize) -> bool {
+        match &point.frontier {
+            Frontier::Free(call, _) | Frontier::Reads(call) => shape < self.shapes(thread, call, ret).len(),
+            _ => false,
+        }
+    }
+
+    /// Returns the ways in which a call can return `ret`.
+    #[must_use]
+    pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape> {
+        self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
+    }
+
+    fn go_on(
+        &self,
+        thread: Tid,
+        mut run: Run,
+        mut control: Continuation,
+        before: Option<&'n ThreadState<'n>>,
+    ) -> &'n ThreadState<'n> {
+        let frontier = self.advance(thread, &mut run, &mut control);
+        self.note(&run, before);
+        self.point(run, frontier, control, before)
+    }
+
+    fn point(
+        &self,
+        run: Run,
+        frontier: Frontier,
+        control: Continuation,
+        before: Option<&ThreadState<'n>>,
+    ) -> &'n ThreadState<'n> {
+        let events = &run.trace.events;
+        let mut alike = before.map_or_else(Vec::new, |p| with_room(&p.alike));
+        alike
+            .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
+        let skeleton = Skeleton { runs: vec![run] };
+        let (next, rounds) = Default::default();
+        self.points.alloc(ThreadState { id: self.points.len(), skeleton, alike, frontier, control, next, rounds })
+    }
+
+    /// Records the stamps of the calls that a thread has made since the state `before`.
+    fn note(&self, run: &Run, before: Option<&'n ThreadState<'n>>) {
+        let known = before.map_or(0, |p| p.run().shapes.len());
+        let looks = before.is_some_and(|p| matches!(p.frontier, Frontier::Reads(_)));
+        let calls = run.trace.events.iter().zip(&run.shapes).enumerate().skip(known);
+        for (position, (event, shape)) in calls.filter(|(_, (_, shape))| shape.iter().any(|s| s.reads.is_some())) {
+            let mut seen = self.seen.borrow_mut();
+            seen.entry(event.call.library).or_default().add(event, shape, looks && position == known);
+        }
+    }
+
+    /// Runs the thread until a result has to be chosen, or the program ends.
+    fn advance(&self, thread: Tid, run: &mut Run, control: &mut Continuation) -> Frontier {
+        while control.made < LONGEST {
+            control.made += 1;
+            let next = match std::mem::replace(&mut control.program, Prog::unit()) {
+                Prog::Let(both) => {
+                    let first = both.first.clone();
+                    control.stack.push(Frame::Then(both));
+                    Ok(first)
+                }
+                Prog::Loop(body) => {
+                    control.stack.push(Frame::Loop { body: Arc::clone(&body), done: 0, start: run.trace.events.len() });
+                    Ok((*body).clone())
+                }
+                Prog::Call(call) => self.call(thread, Arc::unwrap_or_clone(call), run, control),
+                Prog::Val(v) => self.value(thread, v, run, control),
+                Prog::Break(k, v) => broken(k, v, run, control),
+                Prog::Bound => {
+                    let (place, start) = (unrolled(thread, &run.trace.events), run.trace.events.len());
+                    Err(Frontier::Bound { place, start, remembered: true })
+                }
+            };
+            match next {
+                Ok(program) => control.program = program,
+                Err(frontier) => return frontier,
+            }
+        }
+        Frontier::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
+    }
+
+    fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
+        if control.peeks {
+            return Err(Frontier::Never(Box::new(call)));
+        }
+        if let Some(implementation) = self.implementations.get(&call.library) {
+            let body = implementation.program(self.world, thread, &call);
+            let index = run.trace.calls.len();
+            let event = Event { thread, call, ret: Val::Unit };
+            run.trace.calls.push(ReplacedCall { event, parent: control.group });
+            let outer = control.group.replace(index);
+            control.stack.push(Frame::Body { call: index, outer, start: run.trace.events.len() });
+            return Ok(body);
+        }
+        let makes = || makes(thread, control.group.map(|g| &run.trace.calls[g].event.call), &call);
+        let Some(library) = self.libraries.get(call.library) else {
+            return Err(Frontier::IllDefined(not_below(&makes())));
+        };
+        if let Some(fault) = library.fault(self.world, thread, &call) {
+            return Err(Frontier::IllDefined(format!("{}: {fault}", makes())));
+        }
+        let looked = RefCell::new(false);
+        let cells = |cell: Cell| {
+            *looked.borrow_mut() = true;
+            vec![library.init(self.world, cell)]
+        };
+        let results = library.returns(self.world, &run.trace.events, thread, &call, &cells);
+        if looked.into_inner() {
+            return Err(Frontier::Reads(Box::new(call)));
+        }
+        let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
+        let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
+        if ways.len() == 1 && !(self.waits && library.may_wait(self.world, &call)) {
+            let (ret, (_, shape)) = ways.remove(0);
+            control.returned(run, Event { thread, call, ret }, shape);
+            return Ok(Prog::Val(ret));
+        }
+        if library.is_interchangeable(&call) {
+            self.keep_one_order(thread, &call, (run, control), &mut ways);
+        }
+        let ways: Vec<(Val, usize)> = ways.into_iter().map(|(ret, (number, _))| (ret, number)).collect();
+        Err(if ways.is_empty() { Frontier::Never(Box::new(call)) } else { Frontier::Free(Box::new(call), ways) })
+    }
+
+    /// Keeps the results of an interchangeable call with which it and the equal calls around it return in ascending order. Only
+    /// interchangeable calls are between these. Enough larger results must be left for the calls that follow.
+    fn keep_one_order(
+        &self,
+        thread: Tid,
+        call: &Call,
+        (run, control): (&Run, &Continuation),
+        ways: &mut Vec<(Val, (usize, Shape))>,
+    ) {
+        let before = run.trace.events.iter().rev().take_while(|e| self.is_interchangeable(&e.call));
+        let last = before.into_iter().find(|e| e.call == *call).map(|e| e.ret);
+        let mut open: Vec<Val> =
+            ways.iter().map(|(ret, _)| *ret).filter(|ret| last.is_none_or(|last| last < *ret)).collect();
+        open.sort();
+        open.dedup();
+        let Some(most) = open.len().checked_sub(1) else { return };
+        let more = self.equal_calls_behind(thread, call, (run, control), &ways[0]).min(most);
+        open.truncate(open.len() - more);
+        ways.retain(|(ret, _)| open.contains(ret));
+    }
+
+    fn is_interchangeable(&self, call: &Call) -> bool {
+        self.libraries.of(call).is_interchangeable(call)
+    }
+
+    /// Counts the calls equal to this one among the interchangeable ones that follow in its thread. The results do not matter.
+    fn equal_calls_behind(
+        &self,
+        thread: Tid,
+        call: &Call,
+        (run, control): (&Run, &Continuation),
+        (ret, (_, shape)): &(Val, (usize, Shape)),
+    ) -> usize {
+        let (mut run, mut control) = (run.with_room(), Continuation { peeks: true, ..control.clone() });
+        let (mut last, mut count) = (call.clone(), 0);
+        loop {
+            control.returned(&mut run, Event { thread, call: last, ret: *ret }, shape.clone());
+            match self.advance(thread, &mut run, &mut control) {
+                Frontier::Never(next) if self.is_interchangeable(&next) => {
+                    count += usize::from(*next == *call);
+                    last = *next;
+                }
+                _ => return count,
+            }
+        }
+    }
+
+    fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
+        match control.stack.pop() {
+            None => {
+                run.trace.output = v;
+                Err(Frontier::Ended)
+            }
+            Some(Frame::Then(both)) => Ok((both.then)(v)),
+            Some(Frame::Loop { body, done, start }) => self.round(thread, body, done, start, run, control),
+            Some(Frame::Body { call, outer, start }) => {
+                let replaced = &mut run.trace.calls[call].event;
+                if run.trace.events.len() == start {
+                    return Err(Frontier::IllDefined(does_nothing(&replaced.call)));
+                }
+                replaced.ret = v;
+                control.group = outer;
+                Ok(Prog::Val(v))
+            }
+        }
+    }
+
+    /// Ends an iteration without a break.
+    fn round(
+        &self,
+        thread: Tid,
+        body: Arc<Prog>,
+        done: usize,
+        start: usize,
+        run: &mut Run,
+        control: &mut Continuation,
+    ) -> Result<Prog, Frontier> {
+        if control.one_round {
+            return Err(Frontier::Round(start));
+        }
+        let events = &run.trace.events;
+        let (own, end) = (&events[start..], events.len());
+        if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
+            let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
+            return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
+        }
+        let remembered = self.libraries.remember(self.world, &events[..start], own);
+        if done >= self.rounds {
+            let last = &events[end - 1];
+            let place = format!("{thread}: a loop of {} after {last}", done + 1);
+            // The continuation beyond the bound, for `beyond`.
+            control.program = (*body).clone();
+            control.stack.push(Frame::Loop { body, done, start: end });
+            return Err(Frontier::Bound { place, start, remembered });
+        }
+        if !remembered {
+            run.trace.rounds.push((start, end));
+        }
+        let program = (*body).clone();
+        control.stack.push(Frame::Loop { body, done: done + 1, start: end });
+        Ok(program)
+    }
+}
+
+impl Continuation {
+    fn returned(&mut self, run: &mut Run, event: Event, shape: Shape) {
+        self.program = Prog::Val(event.ret);
+        run.trace.events.push(event);
+        run.trace.groups.push(self.group);
+        run.shapes.push(shape);
+    }
+}
+
+/// Breaks out of `k` loops.
+fn broken(k: usize, v: Val, run: &Run, control: &mut Continuation) -> Result<Prog, Frontier> {
+    match control.stack.pop() {
+        None => Err(Frontier::Discarded),
+        Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),
+        Some(Frame::Loop { .. }) if k > 1 => Ok(Prog::Break(k - 1, v)),
+        Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),
+        Some(Frame::Body { call, .. }) => {
+            let call = &run.trace.calls[call].event.call;
+            Err(Frontier::IllDefined(breaks_out(call)))
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Terms: the shapes of calls, the bodies that implement them, the parts of which objects are made, and lemmas about them.
+
+pub mod body;
+pub mod bound;
+pub mod implementation;
+pub mod lemma;
+pub mod method;
+pub mod parts;
+pub mod program;
+pub mod shape;
