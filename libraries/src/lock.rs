@@ -264,6 +264,22 @@ pub fn worlds(library: Name, empty: &World, bound: &Bound, expired: &dyn Fn() ->
     choices.take_while(|_| !expired()).map(with).collect()
 }
 
+/// The worlds whose objects of a library have each of these sizes, in all combinations.
+pub(crate) fn of_sizes(worlds: Vec<World>, library: Name, sizes: &[usize]) -> impl Iterator<Item = World> {
+    let with = move |world: World| {
+        let objects: Vec<Loc> = world.objects_of(library).into_iter().map(|(x, _)| x).collect();
+        let choices = std::iter::repeat_n(sizes.iter().copied(), objects.len()).multi_cartesian_product();
+        choices.map(move |sizes| {
+            let mut world = world.clone();
+            for (x, size) in objects.iter().zip(sizes) {
+                world.objects.get_mut(x).expect("an object of this world").size = size;
+            }
+            world
+        })
+    };
+    worlds.into_iter().flat_map(with)
+}
+
 /// The node of a lock's words: its own, or the first.
 pub(crate) fn home(world: &World, x: Loc) -> Node {
     world.home(x).unwrap_or(Node(1))

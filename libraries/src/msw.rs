@@ -12,6 +12,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{self, Method as Rdma, WAIT};
 
 use crate::entry::bound;
+use crate::lock;
 use crate::prelude::*;
 
 methods! {
@@ -260,11 +261,13 @@ impl Implementation for Guards {
 }
 
 impl Subject for Msw {
-    /// Two words each, on any nodes.
+    /// On any nodes, with two words each unless the bound says otherwise.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let mut worlds = crate::lock::worlds(MSW, empty, bound, expired);
+        let sizes = if bound.sizes.is_empty() { vec![2] } else { bound.sizes.clone() };
+        let mut worlds: Vec<World> =
+            lock::of_sizes(lock::worlds(MSW, empty, bound, expired), MSW, &sizes).take_while(|_| !expired()).collect();
         for object in worlds.iter_mut().flat_map(|w| w.objects.values_mut()) {
-            *object = words(object.node.unwrap_or(Node(1)), bound.sizes.first().copied().unwrap_or(2));
+            *object = words(object.node.unwrap_or(Node(1)), object.size);
         }
         worlds
     }

@@ -498,10 +498,10 @@ impl Subject for Rbl {
         let sets: Vec<Vec<Tid>> = member_sets(empty, bound).take_while(|_| !expired()).collect();
         let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
         let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
-        let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
+        let with = |(roles, sizes): (Vec<&(Tid, &Vec<Tid>)>, Vec<usize>)| {
             let mut world = empty.clone();
-            let rings = object_names(&["q", "r", "s"]).zip(roles);
-            let rings = rings.map(|(name, (writer, readers))| (name, ring(*self, *writer, readers, size)));
+            let rings = object_names(&["q", "r", "s"]).zip(roles.into_iter().zip(sizes));
+            let rings = rings.map(|(name, ((writer, readers), size))| (name, ring(*self, *writer, readers, size)));
             world.objects.extend(rings);
             world
         };
@@ -512,20 +512,24 @@ impl Subject for Rbl {
         };
         choices
             .take_while(|_| !expired())
-            .flat_map(|roles| sizes(roles.len()).into_iter().map(move |size| (roles.clone(), size)))
+            .flat_map(|roles| {
+                let all = std::iter::repeat_n(sizes(roles.len()), roles.len()).multi_cartesian_product();
+                all.map(move |sizes| (roles.clone(), sizes))
+            })
             .map(with)
             .collect()
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let name = Library::name(self);
         let mut calls = Vec::new();
         for (&q, _) in world.objects.iter().filter(|(_, o)| o.library == name) {
             let Some((writer, readers)) = threads(world, q) else { continue };
             let submit = |v: Val| Call::new(name, "Submit", &[q.into(), v]);
-            // Every value alone, and the first ones as one message.
+            // Every value alone, and every tuple of them as one message.
             let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
-            let longer = (2..=bound.words.min(values.len())).map(|words| Val::tuple(&values[..words]));
+            let tuples = |words| std::iter::repeat_n(values.iter().copied(), words).multi_cartesian_product();
+            let longer = (2..=bound.words).flat_map(tuples).map(|tuple| Val::tuple(&tuple)).take_while(|_| !expired());
             calls.extend(values.iter().copied().chain(longer).map(submit).filter(|_| thread == writer));
             calls.extend(readers.contains(&thread).then(|| Call::new(name, "Receive", &[q.into()])));
         }

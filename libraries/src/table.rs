@@ -325,11 +325,14 @@ fn take_first() -> Bodies {
 }
 
 impl Subject for HashTable {
-    /// A table on each node, with two buckets for values of one word.
+    /// Tables on any nodes, with values of one word, and with two buckets unless the bound says otherwise.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let mut worlds = lock::worlds(TABLE, empty, bound, expired);
+        let sizes = if bound.sizes.is_empty() { vec![2] } else { bound.sizes.clone() };
+        let mut worlds: Vec<World> = lock::of_sizes(lock::worlds(TABLE, empty, bound, expired), TABLE, &sizes)
+            .take_while(|_| !expired())
+            .collect();
         for object in worlds.iter_mut().flat_map(|w| w.objects.values_mut()) {
-            *object = table(object.node.unwrap_or(Node(1)), bound.sizes.first().copied().unwrap_or(2), 1);
+            *object = table(object.node.unwrap_or(Node(1)), object.size, 1);
         }
         worlds
     }

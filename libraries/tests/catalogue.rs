@@ -206,7 +206,7 @@ fn values(entry: &Entry, world: &World, object: Option<Loc>, name: &str, bound: 
         (_, "key") => vec![Val::Int(0)],
         ("msw", "values") => tuples(size),
         ("table", "value") => tuples(1),
-        (_, "message") => (2..=bound.words).map(|n| Val::tuple(&all()[..n])).chain(all()).collect(),
+        (_, "message") => (2..=bound.words).flat_map(tuples).chain(all()).collect(),
         _ => all(),
     }
 }
@@ -256,20 +256,56 @@ fn naive_count(world: &World, calls: &[BTreeSet<Call>], most: usize) -> usize {
 
 #[test]
 fn clients_of_a_bound_make_every_call_of_the_method_table() {
-    let bound = Bound { values: vec![1, 2], ..bound(2, 2, 2) };
-    for entry in catalogue().iter().chain(&x86::catalogue()) {
+    let two_values = Bound { values: vec![1, 2], ..bound(2, 2, 2) };
+    let longer = Bound { words: 3, calls: 1, ..two_values.clone() };
+    let (all, x86) = (catalogue(), x86::catalogue());
+    let asked = all.iter().chain(&x86).map(|entry| (entry, &two_values));
+    let of_messages = all.iter().filter(|entry| entry.name.starts_with("rbl")).map(|entry| (entry, &longer));
+    for (entry, bound) in asked.chain(of_messages) {
         let mut counts = BTreeMap::new();
-        for (world, _) in clients(&*entry.subject, &bound, &|| false).expect("they are few") {
+        for (world, _) in clients(&*entry.subject, bound, &|| false).expect("they are few") {
             counts.entry(format!("{world:?}")).or_insert((world, 0)).1 += 1;
         }
         assert!(!counts.is_empty(), "{}", entry.name);
         for (world, count) in counts.values() {
-            let naive = world.tids().map(|t| table_calls(entry, world, t, &bound)).collect_vec();
+            let naive = world.tids().map(|t| table_calls(entry, world, t, bound)).collect_vec();
             for (t, naive) in world.tids().zip(&naive) {
-                let made = entry.subject.calls(world, t, &bound, &|| false);
+                let made = entry.subject.calls(world, t, bound, &|| false);
                 assert_eq!(&made.iter().cloned().collect::<BTreeSet<_>>(), naive, "{} {world:?}", entry.name);
             }
             assert_eq!(*count, naive_count(world, &naive, bound.calls), "{} {world:?}", entry.name);
         }
+    }
+}
+
+/// The objects of clients have every size of the bound, in all combinations, where they have one. The printed bound
+/// has no part on which no client depends.
+#[test]
+fn clients_of_a_bound_have_objects_of_every_size() {
+    let bound = Bound {
+        objects: 2,
+        values: vec![1],
+        words: 2,
+        sizes: vec![1, 3],
+        homes: vec![1],
+        members: Some(1),
+        ..bound(2, 2, 1)
+    };
+    for entry in &catalogue() {
+        let name = entry.library().expect("it is there").name();
+        let covered = bound.covered(&*entry.subject, name, &|| false);
+        let empty = World::new(covered.nodes, &(0..covered.threads).map(|t| Node(1 + t as u8)).collect_vec());
+        let worlds = entry.subject.worlds(&empty, &bound, &|| false);
+        let sizes = |world: &World| world.objects_of(name).into_iter().map(|(_, object)| object.size).collect_vec();
+        let found: BTreeSet<Vec<usize>> = worlds.iter().map(sizes).collect();
+        let all = (1..=2).flat_map(|n| std::iter::repeat_n([1, 3], n).multi_cartesian_product());
+        assert_eq!(found == all.collect(), !covered.sizes.is_empty(), "{}: {found:?}", entry.name);
+        assert_eq!(
+            covered.sizes.is_empty(),
+            !["rbl", "rbl-weak", "msw", "table", "kvstore"].contains(&entry.name),
+            "{}",
+            entry.name
+        );
+        assert_eq!(covered.words > 0, entry.name.starts_with("rbl"), "{}", entry.name);
     }
 }

@@ -582,7 +582,7 @@ impl Checked {
         parts.extend(total.map(|total| format!("at most {total} in all")));
         parts.extend([format!("objects {objects}"), format!("loops {loops}")]);
         parts.push(format!("values {{{}}}", values.iter().join(", ")));
-        if *words > 1 {
+        if *words > 0 {
             parts.push(format!("words {words}"));
         }
         if !sizes.is_empty() {

@@ -90,7 +90,8 @@ impl Execution {
         self.last_writes(libraries, cell).first().copied()
     }
 
-    /// Returns the subevents that write a cell and that no order of its library has before another one: all, if there is none.
+    /// Returns the last writes of a cell: those that no order of its library puts before another write. Without an order all
+    /// writes are last.
     #[must_use]
     pub fn last_writes(&self, libraries: &Libraries, cell: Cell) -> Vec<usize> {
         let writes =

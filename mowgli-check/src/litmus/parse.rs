@@ -408,6 +408,7 @@ ends
     fn errors_have_places() {
         for (from, to, place, said) in [
             ("put(z, x)", "put(zz, x)", "t.litmus:4:6", "zz is not declared"),
+            ("x@1 = 0;", "x@1 = 0; w@1[2] = 0; p@1 = &w;", "t.litmus:2:31", "w is an array"),
             ("P2@2", "P1@2", "t.litmus:3:14", "there are two threads named P1"),
             ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
             ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),

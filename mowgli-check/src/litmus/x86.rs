@@ -178,6 +178,10 @@ fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
     })
 }
 
+/// The help for a test of herd7 that `convert` does not read.
+pub(crate) const INTEL: &str = "a test of herd7 begins with X86_64 and has operands of AT&T, as movl $1,(x) for MOV [x],$1; then `mowgli convert \
+     FILE --to mowgli` reads it";
+
 /// Converts a test in herd's X86_64 syntax to a test of RDMA_TSO on one node. Errors name `path`.
 ///
 /// # Errors
@@ -189,7 +193,12 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, InputError> {
             InputLocation::Pos(at) => at..at,
             InputLocation::Span((start, end)) => start..end,
         };
-        at(InputError::new(Code::Syntax, error.variant.message()), bytes)
+        if bytes.start > 0 {
+            return at(InputError::new(Code::Syntax, error.variant.message()), bytes);
+        }
+        let first =
+            text.split_whitespace().next().map_or_else(|| "nothing".to_owned(), |word| format!("a file of {word}"));
+        at(InputError::new(Code::Unsupported, format!("expected a test of herd7, found {first}")), bytes).help(INTEL)
     })?;
     let file = { file }.next().expect("one tree");
     let wrong = |tree: &Pair<'_, Rule>, code, message: String| {
@@ -369,6 +378,10 @@ mod tests {
             assert!(said.is_err_and(|e| e.starts_with(&format!("t:4:2: {unknown} has no form here"))), "{unknown}");
         }
         let nothing = "X86_64 t\n{ }\n P0 ;\n nop ;\n movl $1,(x) ;\nexists (x=1)\n";
+        for other in ["X86 SB\n{ x=0; }\n P0 ;\n MOV [x],$1 ;\nexists (x=1)", "", "RDMA_WAIT t\n"] {
+            let error = from_herd("t", other).unwrap_err();
+            assert!(error.message.starts_with("expected a test of herd7") && error.help.is_some(), "{error}");
+        }
         assert!(from_herd("t", nothing).unwrap().contains(" P0@1   ;\n x := 1 ;\n"));
     }
 }

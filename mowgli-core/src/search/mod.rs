@@ -1,9 +1,9 @@
 //! The search for the consistent executions of a program.
 //!
-//! [`flow`] runs the threads of a [`problem`] together, one [`thread`] at a time; [`network`] keeps the relations that must
-//! hold, incrementally and with undo; [`compile`] makes one from the specifications; [`solver`] decides reads-from, then finds
-//! out whether the orders can be completed; [`values`] keeps what each subevent can still read and write; [`witness`] makes an
-//! execution of a state; [`outcome`] collects results. [`denote`] and [`enumerate`] are the definitions, for tests.
+//! [`flow`] runs the threads of a [`problem`] together, one [`thread`] at a time. [`network`] keeps the relations that must
+//! hold, incrementally and with undo; [`compile`] makes one from the specifications. [`solver`] decides reads-from, then finds
+//! out whether the orders can be completed. [`values`] keeps what each subevent can still read and write. [`witness`] makes an
+//! execution of a state, and [`outcome`] collects results. [`denote`] and [`enumerate`] are the definitions, for tests.
 
 pub mod abstraction;
 pub mod automorphism;

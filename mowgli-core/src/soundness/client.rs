@@ -16,18 +16,39 @@ use crate::world::World;
 impl Bound {
     /// Returns this bound, lowered to the largest worlds of a subject for objects of `library`. For example, a subject
     /// over one machine has only worlds of one node, and a subject of the user may make a single object. The threads
-    /// are spread over the nodes.
+    /// are spread over the nodes. What changes no client of the subject is left out, for example the sizes of objects that have none.
     #[must_use]
     pub fn covered(&self, subject: &dyn Subject, library: Name, expired: &dyn Fn() -> bool) -> Self {
         let shapes = (1..=self.threads).rev().cartesian_product((1..=self.nodes).rev());
-        let mut worlds = shapes.map(|(threads, nodes)| {
+        let mut worlds = shapes.filter_map(|(threads, nodes)| {
             let placement: Vec<Node> = (0..threads).map(|t| Node(1 + (t % usize::from(nodes)) as u8)).collect();
-            subject.worlds(&World::new(nodes, &placement), self, expired)
+            let empty = World::new(nodes, &placement);
+            let worlds = subject.worlds(&empty, self, expired);
+            (!worlds.is_empty()).then_some((empty, worlds))
         });
-        let Some(largest) = worlds.find(|worlds| !worlds.is_empty()) else { return self.clone() };
+        let Some((empty, largest)) = worlds.next() else { return self.clone() };
         let objects = largest.iter().map(|world| world.locations(library).len()).max();
-        let (threads, nodes) = (largest[0].threads.len(), largest[0].nodes);
-        Self { threads, nodes, objects: objects.unwrap_or(0), ..self.clone() }
+        let small = Self { objects: 1, ..self.clone() };
+        let calls = |bound: &Self| {
+            let worlds = subject.worlds(&empty, bound, expired).into_iter();
+            let with_calls = worlds.map(|w| (w.tids().map(|t| subject.calls(&w, t, bound, expired)).collect(), w));
+            with_calls.collect::<Vec<(Vec<Vec<Call>>, World)>>()
+        };
+        let is_used = |other: Self| calls(&small) != calls(&other);
+        let next = |of: &[usize]| vec![of.iter().max().map_or(1, |most| most + 1)];
+        let has_sizes = !self.sizes.is_empty() && is_used(Self { sizes: next(&self.sizes), ..small.clone() });
+        let has_homes = !self.homes.is_empty() && is_used(Self { homes: vec![empty.nodes + 1], ..small.clone() });
+        let has_members = self.members.is_some() && is_used(Self { members: Some(0), ..small.clone() });
+        Self {
+            threads: largest[0].threads.len(),
+            nodes: largest[0].nodes,
+            objects: objects.unwrap_or(0),
+            words: if is_used(Self { words: self.words + 1, ..small.clone() }) { self.words } else { 0 },
+            sizes: self.sizes.iter().copied().filter(|_| has_sizes).collect(),
+            homes: self.homes.iter().copied().filter(|_| has_homes).collect(),
+            members: self.members.filter(|_| has_members),
+            ..self.clone()
+        }
     }
 
     /// Visits every way to distribute this number of calls over the threads of a world. Only a thread that an object

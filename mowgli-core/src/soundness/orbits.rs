@@ -20,7 +20,7 @@ pub struct Orbits {
     pub(super) symmetry: Symmetry,
 }
 
-/// The number of clients after which a deadline is looked at again.
+/// The number of clients between two readings of a deadline, because a reading costs more than a client.
 const PART: usize = 1_000;
 
 impl Orbits {

@@ -17,7 +17,7 @@ pub struct Bound {
     pub loops: usize,
     /// The values that are written.
     pub values: Vec<i64>,
-    /// The largest number of words of a message.
+    /// The largest number of words of a message; 0 in the bound of a library that has no messages.
     pub words: usize,
     /// The sizes of objects that have one; the subject's own choice if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -29,6 +29,14 @@ impl Reader<'_> {
 
     pub(super) fn undeclared<T>(&self, tree: &Tree<'_>) -> Parsed<T> {
         let text = tree.as_str().trim();
+        if self.array_size(text) > 0 {
+            return advise(
+                tree,
+                Code::Form,
+                format!("{text} is an array"),
+                format!("name one of its words, as {text}[0]"),
+            );
+        }
         let close = self.world.objects.keys().map(|l| l.to_string());
         let close: Vec<String> =
             close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();

@@ -129,8 +129,12 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
-    if text.split_whitespace().next().is_some_and(|model| ["X86", "X86_64"].contains(&model)) {
-        return Some("this is a test of herd7: `mowgli convert FILE --to mowgli` writes it in this notation");
+    match text.split_whitespace().next() {
+        Some("X86_64") => {
+            return Some("this is a test of herd7: `mowgli convert FILE --to mowgli` writes it in this notation");
+        }
+        Some("X86") => return Some(crate::litmus::x86::INTEL),
+        _ => {}
     }
     let (before, rest) = text.split_at(*at);
     // If the end of a line lacks something, the parser fails only at the beginning of the next line.
