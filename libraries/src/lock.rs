@@ -101,8 +101,8 @@ impl Library for Lock {
 
 impl Hints for Lock {
     /// An Acq waits until nobody holds the lock.
-    fn may_wait(&self, _: &World, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Acq { .. })
+    fn may_wait(&self, _: &World, call: &Call) -> Option<bool> {
+        Some(matches!(Method::of(call), Method::Acq { .. }))
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {

@@ -78,6 +78,11 @@ impl Library for Msw {
 }
 
 impl Hints for Msw {
+    /// Each call has a result in every state, unless it waits for a node that has crashed.
+    fn may_wait(&self, world: &World, _: &Call) -> Option<bool> {
+        Some(!world.crashes.nodes.is_empty())
+    }
+
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }

@@ -90,6 +90,18 @@ impl Library for Rbl {
         Method::TABLE
     }
 
+    /// The words of a message are integers, because bodies read them as integers.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let are_words = |words: &[Val]| words.len() > 1 && words.iter().all(|word| word.int().is_some());
+        let is_message = |v: Val| if let Val::Tuple(words) = v { are_words(words.parts()) } else { v.int().is_some() };
+        method::fault(world, thread, call, Method::TABLE).or_else(|| match Method::of(call) {
+            Method::Submit { x, message } if !is_message(message) => Some(format!(
+                "{message} is no message of {x}: a message is an integer, or a tuple of at least two integers"
+            )),
+            _ => None,
+        })
+    }
+
     /// A ring begins without a message.
     fn initial(&self) -> Initial {
         Initial::Value(Val::Bot)
@@ -136,6 +148,11 @@ impl Library for Rbl {
 }
 
 impl Hints for Rbl {
+    /// A submit fails where there is no room, and a receive where there is no message.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
     }

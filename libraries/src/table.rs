@@ -99,7 +99,12 @@ impl Library for HashTable {
     }
 }
 
-impl Hints for HashTable {}
+impl Hints for HashTable {
+    /// Each call has a result in every state.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+}
 
 /// The implementation over the weak lock and mixed-size words. Changes are made under the lock, and complete before it is released.
 #[derive(Clone, Copy, Debug, Default)]

@@ -123,8 +123,8 @@ impl Library for Trylock {
 
 impl Hints for Trylock {
     /// An Acq waits until nobody holds the lock.
-    fn may_wait(&self, _: &World, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Acq { .. })
+    fn may_wait(&self, _: &World, call: &Call) -> Option<bool> {
+        Some(matches!(Method::of(call), Method::Acq { .. }))
     }
 
     /// Nobody keeps the lock.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
-use mowgli_check::litmus::parse::parse;
+use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::print;
-use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, replaced, solve, solve_with};
+use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, replaced, solve, solve_in, solve_with};
 use mowgli_check::litmus::stuck::{self, StuckKind};
 use mowgli_check::litmus::test::Test;
 use mowgli_core::search::problem::Limits;
+use mowgli_core::simple::Simple;
 use mowgli_core::term::implementation::Implementation;
+use mowgli_libraries::prelude::*;
 
 #[allow(dead_code, reason = "what other tests use")]
 mod random;
@@ -610,4 +612,53 @@ fn servers_of_stores_receive_each_message_once() {
     };
     assert_eq!(answer("server(P2);"), (1, Vec::new()));
     assert_eq!(answer(""), (0, vec!["Stuck a=true; b=4;".to_owned(), "  P2 at line 4, m.serve".into()]));
+}
+
+methods! {
+    /// Calls of a gate.
+    pub enum OfGate of GATE = "gate" {
+        /// Opens it.
+        fn open = Open(x: Object, v: Value);
+        /// Waits for a 1.
+        fn accept = Accept(x: Object);
+        /// Takes what was given, and waits for it.
+        fn take = Take(x: Object) -> Value;
+    }
+}
+
+/// A gate whose `take` reads only what somebody wrote, by a demand.
+fn gate() -> Simple<OfGate> {
+    let shapes = shapes! { OfGate:
+        Open { x, v } => { aCW: writes x at here, v }
+        Accept { x } => { aCR: reads x at here, 1 }
+        Take { x } => { aCR: reads x at here, ret() }
+    };
+    let spec = || {
+        spec! {
+            let rf, mo, rb = coherence;
+            empty given = [calls(&["Take"])] - (rf^-1; rf);
+            so = rf | mo | rb;
+        }
+    };
+    Simple::new(shapes, spec)
+}
+
+/// A library that does not say which of its calls wait: a constant that is read, and a demand, say so.
+#[test]
+fn calls_of_own_libraries_wait() {
+    let catalogue = Catalogue::with([Entry::rdma(gate(), Sv)]).unwrap();
+    let kinds = |columns: &str| {
+        let test = parse_in(&catalogue, "t", &format!("RDMA_WAIT t {{ gate g; }}\n{columns}\n")).unwrap();
+        let answer = solve_in(&catalogue, &test, &[], Limits::default());
+        (answer.outcomes.is_empty(), reported(&test, &answer))
+    };
+    let stuck = |head: &str, rows: &[&str]| [head].iter().chain(rows).map(|&row| row.to_owned()).collect_vec();
+    let waits = stuck("Stuck ", &["  P1 at line 3, g.accept"]);
+    assert_eq!(kinds(" P1@1 ;\n g.accept ;\n"), (true, waits));
+    assert_eq!(kinds(" P1@1 | P2@1 ;\n g.accept | g.open(1) ;\n"), (false, vec![]));
+    let waits = stuck("Stuck ", &["  P1 at line 3, g.accept"]);
+    assert_eq!(kinds(" P1@1 | P2@1 ;\n g.accept | g.open(2) ;\n"), (true, waits));
+    let waits = stuck("Stuck a=0;", &["  P1 at line 3, a := g.take"]);
+    assert_eq!(kinds(" P1@1 ;\n a := g.take ;\n"), (true, waits));
+    assert_eq!(kinds(" P1@1 | P2@1 ;\n a := g.take | g.open(2) ;\n"), (false, vec![]));
 }

@@ -8,7 +8,7 @@ pub use crate::event::CellValues;
 use crate::event::{Call, Cell, Event, Reads, Shape};
 use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
-use crate::shape::Shapes;
+use crate::shape::{ShapeTerm, Shapes};
 use crate::stamp::{Stamp, StampKind, StampKinds};
 use crate::value::Val;
 use crate::world::{DeclarationForm, DeclarationPart, Object, World};
@@ -233,11 +233,11 @@ pub trait Hints: Library {
     }
 
     /// True if a call may wait for calls of other threads. It then returns only in executions in which they make them.
-    /// It may also be the last call of a thread, begun but without a return. By default true for calls that come in
-    /// rounds.
-    fn may_wait(&self, world: &World, call: &Call) -> bool {
+    /// It may also be the last call of a thread, begun but without a return. `None` where that is read off the specification: see
+    /// [`Libraries::may_wait`].
+    fn may_wait(&self, world: &World, call: &Call) -> Option<bool> {
         let _ = (world, call);
-        matches!(self.admitted(), PlainSet::InRounds)
+        None
     }
 
     /// True if the call of this event need not return this result, however often a thread makes it. For example, a thread that
@@ -504,6 +504,19 @@ impl Libraries {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
+    /// True if a call may wait for calls of other threads; see [`Hints::may_wait`]. A library that does not say so may wait if its
+    /// specification demands something, if not all plain executions are admitted, or if a shape of the method may block.
+    #[must_use]
+    pub fn may_wait(&self, world: &World, call: &Call) -> bool {
+        let LibraryEntry { library, spec } = &*self.entries[&call.library];
+        library.may_wait(world, call).unwrap_or_else(|| {
+            let shape = || library.shape_terms().and_then(|shapes| shapes.get(call.method.text()));
+            !spec.demands.is_empty()
+                || !matches!(library.admitted(), PlainSet::All)
+                || shape().is_none_or(ShapeTerm::may_block)
+        })
+    }
+
     /// Returns the calls that a thread must still make after these events of its own, of all libraries; see [`Hints::unfinished`].
     #[must_use]
     pub fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
@@ -636,7 +649,7 @@ impl<R: Reshaping> Hints for Reshaped<R> {
         self.of.must_return(world, events)
     }
 
-    fn may_wait(&self, world: &World, call: &Call) -> bool {
+    fn may_wait(&self, world: &World, call: &Call) -> Option<bool> {
         self.of.may_wait(world, call)
     }
 

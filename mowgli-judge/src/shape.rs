@@ -403,6 +403,26 @@ impl ShapeTerm {
         }
     }
 
+    /// True if a call of this shape may have no result with some values of the words, because a subevent reads a constant, or writes
+    /// what a function makes of some values only. For example, `reads x, 1` waits for a 1.
+    #[must_use]
+    pub fn may_block(&self) -> bool {
+        let blocks = |sub: &SubTerm| {
+            let reads = match &sub.reads {
+                Some(ReadsTerm::Is(v)) => v.term() != &ExprTerm::Ret,
+                Some(ReadsTerm::IsNot(_)) => true,
+                Some(ReadsTerm::Any) | None => false,
+            };
+            let writes = match &sub.writes {
+                Some(WritesTerm::Words(of)) => of.cases.iter().all(|case| case.when != true.into()),
+                Some(WritesTerm::Step(_)) => true,
+                _ => false,
+            };
+            (reads || writes).then_some(())
+        };
+        self.find_sub(&mut |sub| blocks(sub)).is_some()
+    }
+
     /// Returns the written value that depends on a read one. An event has at most one.
     fn computed(&self, around: &Surrounding<'_>) -> Option<&WritesTerm> {
         let is_computed = |w: &&WritesTerm| matches!(w, WritesTerm::Sum(..) | WritesTerm::Words(_));

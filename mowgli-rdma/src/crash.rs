@@ -125,8 +125,8 @@ impl Library for Crash {
 
 impl Hints for Crash {
     /// A thread that may crash need not, and may then wait for ever itself.
-    fn may_wait(&self, _: &World, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Dead { .. })
+    fn may_wait(&self, _: &World, call: &Call) -> Option<bool> {
+        Some(matches!(Method::of(call), Method::Dead { .. }))
     }
 
     fn is_optional(&self, event: &Event) -> bool {

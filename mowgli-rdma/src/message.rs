@@ -119,8 +119,8 @@ impl Library for Message {
 
 impl Hints for Message {
     /// A `Recv` waits for a message that nobody else takes.
-    fn may_wait(&self, _: &World, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Recv {})
+    fn may_wait(&self, _: &World, call: &Call) -> Option<bool> {
+        Some(matches!(Method::of(call), Method::Recv {}))
     }
 
     /// A `Recv` returns what was sent, never the initial value of the queue.

@@ -134,8 +134,8 @@ impl Hints for Tso {
     }
 
     /// A poll waits for ever for an operation to a node that has crashed.
-    fn may_wait(&self, world: &World, call: &Call) -> bool {
-        polls(call) && !world.crashes.nodes.is_empty()
+    fn may_wait(&self, world: &World, call: &Call) -> Option<bool> {
+        Some(polls(call) && !world.crashes.nodes.is_empty())
     }
 
     /// Polls with only polls between them take the same operations together, whichever each of them takes.

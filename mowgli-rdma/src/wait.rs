@@ -224,8 +224,8 @@ impl Library for Wait {
 
 impl Hints for Wait {
     /// A wait lasts for ever if an operation goes to a node that has crashed.
-    fn may_wait(&self, world: &World, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Wait { .. }) && !world.crashes.nodes.is_empty()
+    fn may_wait(&self, world: &World, call: &Call) -> Option<bool> {
+        Some(matches!(Method::of(call), Method::Wait { .. }) && !world.crashes.nodes.is_empty())
     }
 
     fn is_remembered(&self, _: &Call) -> bool {

@@ -57,6 +57,11 @@ impl Library for Pool {
 }
 
 impl Hints for Pool {
+    /// Each call has a result in every state.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+
     fn returns(&self, _: &World, earlier: &[Event], thread: Tid, call: &Call, _: CellValues<'_>) -> Vec<Val> {
         let gone = earlier.iter().filter(|e| e.call == *call).count();
         records(call.loc(0), thread).nth(gone).into_iter().collect()

@@ -105,6 +105,11 @@ impl Library for X86Tso {
 }
 
 impl Hints for X86Tso {
+    /// Each call has a result in every state.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }

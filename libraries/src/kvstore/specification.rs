@@ -52,7 +52,9 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
         | Method::Lookup { x, key } => {
             let keys = world.objects[&x].size;
             let is_key = key.int().is_some_and(|key| (0..keys as i64).contains(&key));
-            (!is_key).then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
+            let is_nothing = matches!(method, Method::Insert { v: Val::Bot, .. } | Method::Update { v: Val::Bot, .. });
+            let missing = (!is_key).then(|| format!("{key} is no key of {x}: there are {keys}, from 0"));
+            missing.or_else(|| is_nothing.then(|| format!("bot is no value of {x}: it stands for none")))
         }
         Method::Serve { x } | Method::TryServe { x } => {
             let here = world.node_of(thread);
@@ -153,6 +155,11 @@ pub(crate) fn linearisable() -> Spec {
 }
 
 impl Hints for Kvstore {
+    /// Each call has a result in every state.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+
     /// A thread of each node serves once for each message from another node, and does nothing else (LOCO §6.2).
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let serves = |e: &Event| matches!(Method::of(&e.call), Method::Serve { .. });

@@ -103,6 +103,12 @@ impl Library for Container {
         self.methods
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let is_nothing = || self.puts(call) && call.args[1] == Val::Bot;
+        let fault = method::fault(world, thread, call, self.methods);
+        fault.or_else(|| is_nothing().then(|| format!("bot is no value of {}: it stands for none", call.args[0])))
+    }
+
     fn initial(&self) -> Initial {
         Initial::Value(empty())
     }
@@ -127,6 +133,11 @@ impl Library for Container {
 }
 
 impl Hints for Container {
+    /// Each call has a result in every state.
+    fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
+        Some(false)
+    }
+
     fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         if self.puts(call) {
             return vec![Val::Unit];

@@ -35,7 +35,7 @@ pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
 /// Returns the reason why a call never returns.
 fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call) -> String {
     let library = libraries.of(call);
-    if !library.may_wait(&stuck.execution.world, call) {
+    if !libraries.may_wait(&stuck.execution.world, call) {
         return format!("nothing that {thread} did before lets this call return");
     }
     let others: Vec<Tid> = stuck.execution.world.tids().filter(|&t| t != thread).collect();

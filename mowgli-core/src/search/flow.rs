@@ -683,7 +683,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     }
 
     fn may_wait(&self, call: &Call) -> bool {
-        self.wanted == Wanted::Stuck && self.problem.libraries.of(call).may_wait(self.problem.world, call)
+        self.wanted == Wanted::Stuck && self.problem.libraries.may_wait(self.problem.world, call)
     }
 
     /// Returns the values that a cell can hold with the present writes.

@@ -173,7 +173,7 @@ impl Problem<'_> {
         let Runs { threads, stop: None, idle: Some(_), .. } = self.guessed_runs(self.limits.traces) else {
             return None;
         };
-        let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(self.world, &e.call);
+        let may_wait = |e: &Event| self.libraries.may_wait(self.world, &e.call);
         let before = |run: &Run, at: usize| {
             let Trace { events, groups, .. } = &run.trace;
             (
@@ -198,10 +198,11 @@ impl Problem<'_> {
 
     /// True if obviously no thread waits for ever: each does the same whatever it reads, and no call may wait.
     pub(crate) fn never_waits(&self) -> bool {
-        let waits = |e: &Event| self.libraries.of(&e.call).may_wait(self.world, &e.call);
+        let waits = |e: &Event| self.libraries.may_wait(self.world, &e.call);
         let may_wait = |run: &Run| run.trace.events.iter().any(waits);
         self.plain_runs().is_some_and(|runs| {
-            runs.idle.is_some() && !runs.threads.iter().flatten().flat_map(|s| &s.runs).any(may_wait)
+            let all_end = runs.threads.iter().all(|runs| !runs.is_empty());
+            all_end && runs.idle.is_some() && !runs.threads.iter().flatten().flat_map(|s| &s.runs).any(may_wait)
         })
     }
 

@@ -459,7 +459,7 @@ impl Problem<'_> {
     /// # Errors
     /// The limit that cut the search short.
     fn can_return(&self, idle: &[Idle], continued: &Continued, of: Option<&Execution>) -> Result<bool, Stop> {
-        let may_wait = |call: &Call| self.libraries.of(call).may_wait(self.world, call);
+        let may_wait = |call: &Call| self.libraries.may_wait(self.world, call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
             Some(EndlessWait { at: WaitsAt::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
             _ => None,

@@ -503,7 +503,7 @@ impl<'n> Threads<'_, 'n> {
         }
         let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
         let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
-        if ways.len() == 1 && !(self.waits && library.may_wait(self.world, &call)) {
+        if ways.len() == 1 && !(self.waits && self.libraries.may_wait(self.world, &call)) {
             let (ret, (_, shape)) = ways.remove(0);
             control.returned(run, Event { thread, call, ret }, shape);
             return Ok(Prog::Val(ret));

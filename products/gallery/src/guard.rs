@@ -93,8 +93,8 @@ impl Library for GuardLock {
 }
 
 impl Hints for GuardLock {
-    fn may_wait(&self, _: &World, call: &Call) -> bool {
-        !matches!(Method::of(call), Method::Rel { .. })
+    fn may_wait(&self, _: &World, call: &Call) -> Option<bool> {
+        Some(!matches!(Method::of(call), Method::Rel { .. }))
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
