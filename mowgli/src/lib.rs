@@ -33,8 +33,9 @@ pub mod robust;
 pub mod shards;
 mod terminal;
 pub mod theorems;
+mod verdicts;
 
-pub use command::main_with;
+pub use command::run::main_with;
 
 /// The Rust blocks of the README are doc tests.
 #[cfg(doctest)]

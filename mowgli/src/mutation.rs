@@ -10,7 +10,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::{CheckOptions, CheckQuestion, check};
+use crate::check::{CheckOptions, CheckQuestion, check, shapes};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::{SECOND, cause};
@@ -127,6 +127,25 @@ pub fn worths(
     let undecided = open.into_iter().map(|(name, _)| name).collect();
     let bounds = bounds.iter().map(|bound| entry.covered(bound, &|| options.deadline.expired())).collect();
     Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), undecided, all, stop })
+}
+
+impl Worths {
+    /// Returns one line about the whole specification.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let caught = match &self.caught[..] {
+            [] if !self.undecided.is_empty() => "no variant that is known".to_owned(),
+            [] => "no variant".to_owned(),
+            caught => caught.join(", "),
+        };
+        format!("the whole catches {caught}, with threads, nodes, calls up to {}", shapes(&self.bounds))
+    }
+
+    /// True if a limit left something open.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        self.stop.is_some() || !self.undecided.is_empty() || self.all.iter().any(|worth| !worth.undecided.is_empty())
+    }
 }
 
 impl Worth {

@@ -58,6 +58,17 @@ pub enum ChangeKind {
     Mutants,
 }
 
+impl ChangeKind {
+    /// Returns the default bounds for a variant.
+    #[must_use]
+    pub fn bounds(self, entry: &Entry, variant: &Variant) -> Vec<Bound> {
+        match self {
+            Self::Necessity => bounds(entry),
+            Self::Mutants => variant.bounds.clone(),
+        }
+    }
+}
+
 /// The result of one change.
 pub struct ChangeResult {
     /// The operation.
@@ -225,6 +236,20 @@ fn all_sites(
 }
 
 impl Necessity {
+    /// Returns the lines behind those of all changes: counts and advice about mutants, or the counterexamples.
+    #[must_use]
+    pub fn text(&self, question: ChangeKind) -> String {
+        let example = |row: &ChangeResult| {
+            row.checked.litmus().map(|litmus| format!("\n{}, {}:\n\n{litmus}\n", row.site, row.change))
+        };
+        match question {
+            ChangeKind::Mutants => {
+                [self.score()].into_iter().chain(self.advice()).map(|s| format!("  {s}\n")).collect()
+            }
+            ChangeKind::Necessity => self.rows.iter().filter_map(example).collect(),
+        }
+    }
+
     /// Counts the mutants that were caught, of those that differ from the implementation.
     #[must_use]
     pub fn score(&self) -> String {

@@ -512,9 +512,16 @@ fn further_questions_have_answers_and_errors() {
     is_bad(&["distinguish", "bal", "rbl"], &["different methods"]);
     is_bad(&["distinguish", "bal", "nothing"], &["no library nothing"]);
     is_bad(&["necessity", "bal", "--variant", "no-fence"], &["unsound", "ask about an implementation that is"]);
-    is_bad(&["check", "--necessity", "--through", "bal"], &["cannot be used with"]);
-    let former = mowgli(&["check", "--spec", "spinlock", "--threads", "1", "--calls", "1"]);
-    assert!(former.err.contains("`mowgli check --spec` is `mowgli spec` now"), "{}", former.err);
+    is_bad(&["check", "--necessity", "--through", "bal"], &["unexpected argument '--through'"]);
+    let small = ["spinlock", "--threads", "1", "--calls", "1", "--json"];
+    for (option, command) in [("--spec", "spec"), ("--through", "through"), ("--mutate-spec", "worth")] {
+        let former = mowgli(&[&["check", option], &small[..]].concat());
+        let now = mowgli(&[&[command], &small[..]].concat());
+        let without_time = |out: &str| out.split("\"seconds\"").next().unwrap_or_default().to_owned();
+        assert_eq!((without_time(&former.out), former.code), (without_time(&now.out), now.code), "{option}");
+        let warning = format!("`mowgli check {option}` is `mowgli {command}` now");
+        assert!(former.err.contains(&warning), "{}", former.err);
+    }
     let spec = mowgli(&["spec", "nlock", "--json"]);
     assert!(
         spec.code == 0 && spec.out.starts_with(r#"{"spec":"nlock","monotone":true,"decomposable":true"#),

@@ -10,6 +10,9 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv\n  mowgli cat RDMA_WAIT --for herd --out rdma-wait"
+)]
 pub(super) struct CatArgs {
     /// A model as RDMA_TSO, or a library as sv.
     name: String,

@@ -1,98 +1,110 @@
-//! The `check` command and its further questions.
+//! The `check` command.
 
-mod args;
-mod asked;
-mod implementations;
-mod list;
-mod questions;
-mod record;
+use std::path::PathBuf;
 
-pub(super) use self::args::CheckArgs;
-use self::args::{bounds, chosen};
-pub(super) use self::asked::CheckCommand;
-use self::implementations::check_implementations;
-use self::list::list;
-use self::questions::{check_changes, check_difference, check_mutations, check_specifications};
-use super::out::{reported, reported_in};
-use super::shards::Done;
-use crate::catalogue::Catalogue;
-use crate::error::{Code, InputError};
-use crate::interrupt::Deadline;
-use crate::necessity::{self, ChangeKind};
-use crate::shards::identity::Hash;
-use crate::shards::log::ShardLog;
+use clap::Args;
+use mowgli_core::soundness::client_log::Shard;
+use mowgli_core::term::bound::Bound;
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::Network;
 
-/// Hashes the specifications, implementations and bounds that the command checks.
-pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
-    if let Some(network) = args.on.network.filter(|network| *network != Network::RC) {
-        return Err(InputError::new(Code::Argument, "shards of a check are of the network rc")
-            .help(format!("leave out --network {network}, or --shard")));
+use super::bounds::Placement;
+use super::implementations::{VerdictArgs, check_implementations};
+use super::libraries::VariantArgs;
+use super::list::list;
+use super::network::On;
+use super::out::reported_in;
+use super::sharded::Sharded;
+use crate::catalogue::Catalogue;
+use crate::check::CheckOptions;
+use crate::error::{Code, InputError};
+use crate::interrupt::Deadline;
+use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
+use crate::verdicts::table::Printing;
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --shard 1/2 --out 1.shard\n\nColumns: `endless` counts the clients of which no execution ends. If the specification lets all calls of one return, the progress is `blocks`; otherwise the client is to wait, and `ends` holds."
+)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    of: VariantArgs,
+    /// Also check the larger bounds of each library, which take minutes. `--list` shows them.
+    #[arg(long)]
+    thorough: bool,
+    /// Do not ask whether calls return wherever the specification lets them.
+    #[arg(long)]
+    no_progress: bool,
+    #[command(flatten)]
+    shown: VerdictArgs,
+    /// Print a table that is as wide as its cells, with the concretisations.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    wide: bool,
+    #[command(flatten)]
+    on: On,
+    /// Show libraries, variants and default bounds, and check nothing.
+    #[arg(long, conflicts_with_all = ["shard", "format"])]
+    list: bool,
+}
+
+impl CheckArgs {
+    /// Returns the bounds for a variant: its defaults, changed by the arguments.
+    fn bounds(&self, variant: &Variant) -> Vec<Bound> {
+        self.of.of.within.limited(if self.thorough { variant.all_bounds() } else { variant.bounds.clone() })
     }
-    let chosen = chosen(args, catalogue)?;
-    let mut hash = Hash::default();
-    for (entry, variant) in &chosen {
-        if args.mutate_spec {
-            let bounds = args.within.limited(necessity::bounds(entry));
-            entry.variants.iter().try_for_each(|variant| hash.add_library(entry, variant, &bounds))?;
-        } else {
-            hash.add_library(entry, variant, &bounds(entry, variant, args))?;
+
+    /// Returns the network that is not that of the papers.
+    fn other_network(&self) -> Option<Network> {
+        self.on.network.filter(|network| *network != Network::RC)
+    }
+
+    fn check(&self, catalogue: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> Result<u8, InputError> {
+        if self.list {
+            return list(&self.of.of.names, self.of.of.json, &catalogue);
         }
-    }
-    // The libraries of the stack below, with their published implementations.
-    let below = catalogue.entries().iter().filter(|_| args.through);
-    for (entry, published) in below.filter_map(|entry| Some((entry, entry.variants.first()?))) {
-        hash.add_library(entry, published, &published.bounds)?;
-    }
-    Ok(hash)
-}
-
-/// Checks this shard's share of the clients.
-pub(super) fn shard(args: &CheckArgs, catalogue: Catalogue, log: &ShardLog) -> Done {
-    set_jobs(args);
-    let deadline = Deadline::after(args.timeout);
-    let result = if args.mutate_spec {
-        check_mutations(args, catalogue, &deadline, Some(log))
-    } else {
-        check_implementations(args, &catalogue, &deadline, Some(log))
-    };
-    Done::of(reported(result), deadline.expired())
-}
-
-fn set_jobs(args: &CheckArgs) {
-    if let Some(jobs) = args.jobs {
-        // The pool can be set once in a process, and nothing has used it yet.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
+        self.of.of.set_jobs();
+        if let (Some(network), Some(_)) = (self.other_network(), &self.shown.out) {
+            return Err(InputError::new(Code::Argument, "a file of --out does not name its network")
+                .help(format!("leave out --network {network}, or --out")));
+        }
+        let catalogue = &self.on.of(catalogue)?;
+        let options = CheckOptions {
+            deadline: deadline.clone(),
+            loopback: self.of.loopback(Placement::Any),
+            ends: !self.no_progress,
+            entries: catalogue.entries(),
+            ..CheckOptions::default()
+        };
+        let printing = Printing { command: "check", is_wide: self.wide, ..self.shown.printing(&self.of) };
+        let bounds = |_: &Entry, variant: &Variant| self.bounds(variant);
+        check_implementations(&self.of, (printing, &self.shown), catalogue, &bounds, &options, log)
     }
 }
 
-/// Returns the catalogue with its libraries on the network that the arguments name.
-fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, InputError> {
-    if let (Some(network), Some(_)) = (args.on.network.filter(|network| *network != Network::RC), &args.out) {
-        return Err(InputError::new(Code::Argument, "a file of --out does not name its network")
-            .help(format!("leave out --network {network}, or --out")));
+impl Sharded for CheckArgs {
+    fn share(&self) -> Option<(Shard, PathBuf)> {
+        self.shown.share()
     }
-    args.on.of(catalogue)
-}
 
-/// Runs the check; `log` holds the results of other processes.
-pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
-    if args.list {
-        return reported_in(args.json, list(args, &catalogue));
+    fn timeout(&self) -> Option<u64> {
+        self.of.of.timeout
     }
-    set_jobs(args);
-    let catalogue = match on_network(args, catalogue) {
-        Ok(catalogue) => catalogue,
-        Err(error) => return reported_in(args.json, Err(error)),
-    };
-    let deadline = Deadline::after(args.timeout);
-    let result = match args {
-        CheckArgs { spec: true, .. } => check_specifications(args, catalogue, &deadline),
-        CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, &deadline),
-        CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, &deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, &deadline, log),
-        CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, &deadline),
-        _ => check_implementations(args, &catalogue, &deadline, log),
-    };
-    reported_in(args.json, result)
+
+    /// Hashes the specifications, implementations and bounds that the command checks.
+    fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
+        if let Some(network) = self.other_network() {
+            return Err(InputError::new(Code::Argument, "shards of a check are of the network rc")
+                .help(format!("leave out --network {network}, or --shard")));
+        }
+        let mut hash = Hash::default();
+        for (entry, variant) in self.of.chosen(catalogue)? {
+            hash.add_library(entry, variant, &self.bounds(variant))?;
+        }
+        Ok(hash)
+    }
+
+    fn run(&self, catalogue: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
+        reported_in(self.of.of.json, self.check(catalogue, deadline, log))
+    }
 }

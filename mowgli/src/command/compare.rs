@@ -9,7 +9,7 @@ use mowgli_rdma::Network;
 
 use super::bounds::SizeBounds;
 use super::out::{bar, moving, reported_in};
-use super::shards::{Done, SharedArgs, is_shard};
+use super::sharded::{Sharded, ShareToFile, is_shard};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
@@ -36,7 +36,7 @@ pub(super) struct CompareArgs {
     #[command(flatten)]
     shape: SizeBounds,
     #[command(flatten)]
-    shared: SharedArgs,
+    shared: ShareToFile,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -45,33 +45,26 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
-impl CompareArgs {
-    /// Returns the share of the programs to compare, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
+impl Sharded for CompareArgs {
+    fn share(&self) -> Option<(Shard, PathBuf)> {
         self.shared.share()
     }
-}
 
-/// Hashes the models that the command compares.
-pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
-    let mut hash = Hash::default();
-    models(args)
-        .iter()
-        .flatten()
-        .for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why.to_string())));
-    hash
-}
+    fn timeout(&self) -> Option<u64> {
+        self.timeout
+    }
 
-/// Compares the models on this shard's share of the programs.
-pub(super) fn shard(args: &CompareArgs, log: &ShardLog) -> Done {
-    let deadline = Deadline::after(args.timeout);
-    Done::of(compared(args, &deadline, Some(log)), deadline.expired())
-}
+    /// Hashes the models that the command compares.
+    fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
+        let mut hash = Hash::default();
+        let cat = |model: &Model| cat(catalogue, &model.to_string()).unwrap_or_else(|why| why.to_string());
+        models(self).iter().flatten().for_each(|model| hash.add(&cat(model)));
+        Ok(hash)
+    }
 
-/// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
-/// program ends.
-pub(super) fn compare(args: &CompareArgs, log: Option<&ShardLog>) -> u8 {
-    compared(args, &Deadline::after(args.timeout), log)
+    fn run(&self, _: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
+        compared(self, deadline, log)
+    }
 }
 
 /// Returns the models that are compared, on the networks that are given.
@@ -98,6 +91,8 @@ fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
     }
 }
 
+/// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
+/// program ends.
 fn compared(args: &CompareArgs, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,

@@ -3,12 +3,27 @@
 use std::collections::BTreeSet;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command};
+use clap::{Arg, Args, Command};
 
 use crate::catalogue::Catalogue;
 
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli completions bash > /etc/bash_completion.d/mowgli\n  mowgli completions zsh"
+)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+/// Prints the completions of the command for a shell.
+pub(super) fn print(args: &CompletionsArgs, cli: Command, catalogue: &Catalogue) -> u8 {
+    clap_complete::generate(args.shell, &mut with_names(cli, catalogue), "mowgli", &mut std::io::stdout());
+    0
+}
+
 /// Returns the command with the names that its arguments take. A shell offers them; parsing needs none of this.
-pub(super) fn with_names(cli: Command, catalogue: &Catalogue) -> Command {
+fn with_names(cli: Command, catalogue: &Catalogue) -> Command {
     cli.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
         command.mut_args(|arg| match names(&name, &arg, catalogue) {

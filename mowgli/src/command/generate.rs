@@ -18,8 +18,8 @@ use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
-use super::out::{bar, json, moving, reported, save};
-use super::shards::{Done, Share, is_shard};
+use super::out::{bar, json, moving, reported_in, save};
+use super::sharded::{Sharded, Share, is_shard};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 use crate::terminal;
@@ -67,29 +67,25 @@ pub(super) struct GenerateArgs {
     json: bool,
 }
 
-impl GenerateArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.json || self.emit == Emit::Json
-    }
-
-    /// Returns the share of the programs to enumerate, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
+impl Sharded for GenerateArgs {
+    fn share(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
-}
 
-/// Hashes the model that the tests probe.
-pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
-    let mut hash = Hash::default();
-    hash.add(&cat(catalogue, &args.model.to_string()).unwrap_or_else(|why| why.to_string()));
-    hash
-}
+    fn timeout(&self) -> Option<u64> {
+        self.timeout
+    }
 
-/// Searches this shard's share of the programs.
-pub(super) fn shard(args: &GenerateArgs, log: &ShardLog) -> Done {
-    let deadline = Deadline::after(args.timeout);
-    Done::of(reported(generated(args, (&deadline, Some(log)))), deadline.expired())
+    /// Hashes the model that the tests probe.
+    fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
+        let mut hash = Hash::default();
+        hash.add(&cat(catalogue, &self.model.to_string()).unwrap_or_else(|why| why.to_string()));
+        Ok(hash)
+    }
+
+    fn run(&self, _: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
+        reported_in(self.json || self.emit == Emit::Json, generated(self, (deadline, log)))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -103,11 +99,7 @@ enum Emit {
 /// A deadline, and the results of other processes.
 type ShardContext<'a> = (&'a Deadline, Option<&'a ShardLog>);
 
-/// Generates tests; `log` holds the results of other processes.
-pub(super) fn generate(args: &GenerateArgs, log: Option<&ShardLog>) -> Result<u8, Failure> {
-    generated(args, (&Deadline::after(args.timeout), log))
-}
-
+/// Generates tests.
 fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
     if args.what.is_some() {
         return table_6(args, shared);

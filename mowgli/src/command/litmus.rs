@@ -1,7 +1,5 @@
 //! The `litmus` command.
 
-mod record;
-
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -24,13 +22,14 @@ use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::format::{Format, Record};
 use super::network::on;
 use super::out::{all_files, bar, failure_code, json, parsed, reported_in, shown, text_of, warnings, worst};
-use super::shards::{Done, SharedArgs, is_shard};
+use super::sharded::{Sharded, ShareToFile, is_shard};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 use crate::terminal::{assertions, colours_of};
+use crate::verdicts::format::{Format, Record};
+use crate::verdicts::of_test::record;
 
 #[derive(Args)]
 #[command(
@@ -78,32 +77,40 @@ pub(super) struct LitmusArgs {
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
     #[command(flatten)]
-    shared: SharedArgs,
+    shared: ShareToFile,
 }
 
-impl LitmusArgs {
-    /// Returns the share of the tests to solve, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
+impl Sharded for LitmusArgs {
+    fn share(&self) -> Option<(Shard, PathBuf)> {
         self.shared.share()
     }
-}
 
-/// Hashes the tests, the models, the libraries, and the implementations that replace them.
-pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
-    let mut hash = Hash::default();
-    for path in all_files(&args.paths, &mut 0) {
-        hash.add(&path.display().to_string());
-        hash.add(&text_of(&path)?);
+    /// Returns nothing: a limit holds for one test.
+    fn timeout(&self) -> Option<u64> {
+        None
     }
-    for model in ["RDMA_WAIT", "RDMA_TSO", "RDMA_SC", "CORE_RMA", "X86_TSO"] {
-        hash.add(&cat(catalogue, model).unwrap_or_else(|why| why.to_string()));
+
+    /// Hashes the tests, the models, the libraries, and the implementations that replace them.
+    fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
+        let mut hash = Hash::default();
+        for path in all_files(&self.paths, &mut 0) {
+            hash.add(&path.display().to_string());
+            hash.add(&text_of(&path)?);
+        }
+        for model in ["RDMA_WAIT", "RDMA_TSO", "RDMA_SC", "CORE_RMA", "X86_TSO"] {
+            hash.add(&cat(catalogue, model).unwrap_or_else(|why| why.to_string()));
+        }
+        catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why.to_string())));
+        catalogue.implementations(&self.implemented)?;
+        for name in &self.implemented {
+            add_implemented(&mut hash, catalogue.entries(), name)?;
+        }
+        Ok(hash)
     }
-    catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why.to_string())));
-    catalogue.implementations(&args.implemented)?;
-    for name in &args.implemented {
-        add_implemented(&mut hash, catalogue.entries(), name)?;
+
+    fn run(&self, catalogue: Catalogue, _: &Deadline, log: Option<&ShardLog>) -> u8 {
+        litmus(self, &catalogue, log)
     }
-    Ok(hash)
 }
 
 fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(), InputError> {
@@ -111,12 +118,6 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
     let Ok(entry) = named(entries, library) else { return Ok(()) };
     let variant = entry.variant(variant)?;
     hash.add_library(entry, variant, &variant.bounds)
-}
-
-/// Solves this shard's share of the tests.
-pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) -> Done {
-    let code = litmus(args, catalogue, Some(log));
-    Done::of(code, interrupt::requested())
 }
 
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
@@ -178,7 +179,7 @@ struct Printed {
 }
 
 /// Solves tests; `log` holds the results of other processes.
-pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&ShardLog>) -> u8 {
+fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&ShardLog>) -> u8 {
     if args.statements {
         print!("{}", reference(catalogue));
         return 0;
@@ -321,7 +322,7 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let time = start.elapsed();
     let text = if args.json { report::json } else { report::text };
     let out = text(&test, &answer, args.loops, time.as_micros()) + "\n";
-    let record = Some(record::record(file_of(path), &test, &answer, time.as_secs_f64()));
+    let record = Some(record(file_of(path), &test, &answer, time.as_secs_f64()));
     let (err, code, stats) = (warnings(&test), answer.verdict(&test).code(), answer.explored.stats);
     Ok(Printed { out, err, code, stats, record, is_other: false })
 }

@@ -17,7 +17,7 @@ use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
 use super::out::{files, is_path, json, reported_in, save, text_of, worst};
-use super::shards::{Done, SharedArgs, is_shard};
+use super::sharded::{Sharded, ShareToFile, is_shard};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
@@ -74,7 +74,7 @@ pub(super) struct NetworksArgs {
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
     #[command(flatten)]
-    shared: SharedArgs,
+    shared: ShareToFile,
     /// The links above the page.
     #[arg(skip)]
     links: &'static str,
@@ -84,16 +84,6 @@ impl NetworksArgs {
     /// Returns the arguments for a page about these libraries, with links above it.
     pub(super) fn page_of(names: Vec<String>, html: PathBuf, links: &'static str) -> Self {
         Self { names, html: Some(html), links, steps: LIMIT * SECOND, ..Self::default() }
-    }
-
-    /// Returns the share of the verdicts to find, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
-        self.shared.share()
-    }
-
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.json
     }
 
     fn networks(&self) -> Vec<Network> {
@@ -124,34 +114,40 @@ impl NetworksArgs {
 
     /// Prints a cell, if the output is JSON. A share prints nothing.
     fn print(&self, cell: &impl serde::Serialize) {
-        if self.json && self.shard().is_none() {
+        if self.json && self.share().is_none() {
             println!("{}", json(cell));
         }
     }
 }
 
-/// Hashes the tests, the networks, and the libraries with their published implementations.
-///
-/// # Errors
-/// If a test cannot be read, or a name is neither a path nor a library.
-pub(super) fn hash(args: &NetworksArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
-    let mut hash = Hash::default();
-    let (paths, _) = args.split(catalogue)?;
-    args.networks().iter().for_each(|network| hash.add(&format!("{network:?}")));
-    for path in texts(&paths)? {
-        hash.add(&path.display().to_string());
-        hash.add(&text_of(&path)?);
+impl Sharded for NetworksArgs {
+    fn share(&self) -> Option<(Shard, PathBuf)> {
+        self.shared.share()
     }
-    // The other libraries may stand below the chosen ones.
-    let mut published = catalogue.entries().iter().filter_map(|entry| Some((entry, entry.variants.first()?)));
-    published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[args.bound(entry)]))?;
-    Ok(hash)
-}
 
-/// Finds this shard's share of the verdicts.
-pub(super) fn shard(args: &NetworksArgs, catalogue: Catalogue, log: &ShardLog) -> Done {
-    let code = reported_in(args.json, networks(args, catalogue, Some(log)));
-    Done::of(code, interrupt::requested())
+    /// Returns nothing: a limit holds for one verdict.
+    fn timeout(&self) -> Option<u64> {
+        None
+    }
+
+    /// Hashes the tests, the networks, and the libraries with their published implementations.
+    fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
+        let mut hash = Hash::default();
+        let (paths, _) = self.split(catalogue)?;
+        self.networks().iter().for_each(|network| hash.add(&format!("{network:?}")));
+        for path in texts(&paths)? {
+            hash.add(&path.display().to_string());
+            hash.add(&text_of(&path)?);
+        }
+        // The other libraries may stand below the chosen ones.
+        let mut published = catalogue.entries().iter().filter_map(|entry| Some((entry, entry.variants.first()?)));
+        published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[self.bound(entry)]))?;
+        Ok(hash)
+    }
+
+    fn run(&self, catalogue: Catalogue, _: &Deadline, log: Option<&ShardLog>) -> u8 {
+        reported_in(self.json, networks(self, catalogue, log))
+    }
 }
 
 /// Prints the verdicts; `log` holds the results of other processes. Returns 0 if all are known, 2 for bad arguments, 3 if

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mowgli_core::search::runs::Stop;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
@@ -138,6 +139,15 @@ pub fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
 /// Formats a question that a limit left open as one line of JSON.
 pub(super) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
     format!("{}\n", serde_json::json!({ "undecided": question, "stopped": stop.to_string() }))
+}
+
+/// Prints the question that a limit left open.
+pub(super) fn unknown(json: bool, question: String, stop: &Stop) {
+    let undecided = Undecided::new(question, stop.clone());
+    if json {
+        print!("{}", stopped_line(&undecided));
+    }
+    eprintln!("{undecided}");
 }
 
 /// Prints a text, and returns the exit code that goes with it.

@@ -8,7 +8,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::out::{bar, moving};
-use super::shards::is_shard;
+use super::sharded::is_shard;
 use crate::check::{CheckOptions, Checked, check};
 use crate::error::InputError;
 use crate::shards::log::ShardLog;

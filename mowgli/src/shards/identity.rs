@@ -1,5 +1,7 @@
 //! The identity of a run, so that shards of different runs are not merged.
 
+use std::ffi::OsString;
+
 use mowgli_core::cat;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
@@ -44,6 +46,41 @@ impl Identity {
         let why = "is of another specification, implementation or test: what is asked about has changed since";
         (self.hash != other.hash).then(|| why.to_owned())
     }
+
+    /// Checks that the specifications, implementations and tests have not changed since the run: `hash` is theirs now.
+    ///
+    /// # Errors
+    /// If they have.
+    pub fn is_of(&self, hash: Hash) -> Result<(), InputError> {
+        let now = Self::new(self.command.clone(), hash);
+        let why = now.difference(self).map(|why| format!("the shards cannot be merged here: each file {why}"));
+        why.map_or(Ok(()), |why| Err(InputError::new(Code::Argument, why)))
+    }
+}
+
+/// The arguments that may differ between the shards of a run.
+const TAKEN: [&str; 4] = ["--shard", "--out", "--jobs", "--timeout"];
+
+/// Returns the arguments of a command that determine the results. It drops those for the share, the output, the
+/// number of threads and the time.
+///
+/// # Errors
+/// If an argument is not UTF-8.
+pub fn question(arguments: &[OsString]) -> Result<Vec<String>, InputError> {
+    let mut left = Vec::new();
+    let not_text = |a: &OsString| InputError::new(Code::Argument, format!("{}: not UTF-8", a.display()));
+    let mut arguments = arguments.iter().map(|a| a.to_str().map(str::to_owned).ok_or_else(|| not_text(a)));
+    while let Some(argument) = arguments.next().transpose()? {
+        // The time limit of `litmus` and `networks` is one for each result, so it determines results.
+        let is_of_each = left.first().is_some_and(|command| command == "litmus" || command == "networks");
+        let is_taken = |flag: &str| TAKEN.contains(&flag) && !(flag == "--timeout" && is_of_each);
+        if is_taken(&argument) {
+            arguments.next();
+        } else if !argument.split_once('=').is_some_and(|(flag, _)| is_taken(flag)) {
+            left.push(argument);
+        }
+    }
+    Ok(left)
 }
 
 /// A hash that grows.

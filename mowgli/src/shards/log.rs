@@ -341,11 +341,37 @@ pub struct Merged {
     pub missing: Vec<(usize, Option<usize>)>,
 }
 
-/// Reads the logs of one run; `None` if none of them has a line.
+/// Returns the files that paths stand for: themselves, or the shards in a folder.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+    let mut all = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(|e| InputError::file(path, e))?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|x| x == "shard"));
+        files.sort();
+        all.extend(files);
+    }
+    Ok(all)
+}
+
+/// Reads the logs of one run: files, or folders of them; `None` if none of them has a line.
 ///
 /// # Errors
-/// If a file cannot be read, is damaged, or of another run than the first.
+/// If there is no such file, or one cannot be read, is damaged, or of another run than the first.
 pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
+    if !paths.iter().any(|path| path.exists()) {
+        let names = paths.iter().map(|path| path.display()).join(", ");
+        return Err(InputError::new(Code::Argument, format!("{names}: there is no such file"))
+            .help("name what `--out` named, or the folder that it is in"));
+    }
+    merged_files(&files(paths)?)
+}
+
+fn merged_files(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
     let mut all: Vec<(&Path, LogContent)> = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
         all.extend(read(path)?.map(|read| (path.as_path(), read)));

@@ -15,7 +15,7 @@ use mowgli_web::markup::escaped;
 
 /// A format that another tool reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// Workflow commands of GitHub Actions: an annotation for each finding.
     Github,
     /// JUnit's XML: a test case for each litmus test or check.
@@ -28,7 +28,7 @@ pub(super) enum Format {
 
 impl Format {
     /// Writes records of `command` in this format.
-    pub(super) fn write(self, command: &str, records: &[Record]) -> String {
+    pub(crate) fn write(self, command: &str, records: &[Record]) -> String {
         match self {
             Self::Github => github(records),
             Self::Junit => junit(command, records),
@@ -40,7 +40,7 @@ impl Format {
 
 /// The kind of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum FindingKind {
+pub(crate) enum FindingKind {
     /// Something allowed that is probably a mistake.
     Warning,
     /// A limit stopped the search, executions are stuck, or no execution ends.
@@ -83,14 +83,14 @@ impl FindingKind {
 
 /// A finding about a test or a check.
 #[derive(Serialize, Deserialize)]
-pub(super) struct FormatFinding {
-    pub(super) kind: FindingKind,
+pub(crate) struct FormatFinding {
+    pub(crate) kind: FindingKind,
     /// Line and column in the record's file, from 1.
-    pub(super) place: Option<(usize, usize)>,
+    pub(crate) place: Option<(usize, usize)>,
     /// One line.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// The lines that explain it, for example a counterexample; may be empty.
-    pub(super) details: String,
+    pub(crate) details: String,
 }
 
 impl FormatFinding {
@@ -102,20 +102,20 @@ impl FormatFinding {
 
 /// The result of one litmus test or one check.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// The name of the test, or of the library with its variant.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The file of the test; a check has none.
-    pub(super) file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The verdict in a few words, for example `unsound, as expected`.
-    pub(super) verdict: String,
-    pub(super) seconds: f64,
-    pub(super) findings: Vec<FormatFinding>,
+    pub(crate) verdict: String,
+    pub(crate) seconds: f64,
+    pub(crate) findings: Vec<FormatFinding>,
 }
 
 impl Record {
     /// A record of something without an answer, because the input cannot be read or a limit was hit.
-    pub(super) fn failed(name: String, file: Option<String>, failure: &Failure) -> Self {
+    pub(crate) fn failed(name: String, file: Option<String>, failure: &Failure) -> Self {
         match failure {
             Failure::Input(error) => Self::bad_input(name, file, error),
             Failure::Undecided(_) => Self::of_one(name, file, "undecided", FindingKind::Undecided, failure.to_string()),
@@ -124,7 +124,7 @@ impl Record {
     }
 
     /// A record of input that cannot be read. The finding has the place of the error, if that is in the file of the record.
-    pub(super) fn bad_input(name: String, file: Option<String>, error: &InputError) -> Self {
+    pub(crate) fn bad_input(name: String, file: Option<String>, error: &InputError) -> Self {
         let mut record = Self::of_one(name, file, "bad input", FindingKind::BadInput, error.message.clone());
         record.findings[0].place = error.place.as_ref().map(|place| (place.line, place.column));
         let drawn = diagnostic::drawn(error, Colours::None);
@@ -139,7 +139,7 @@ impl Record {
     }
 
     /// The record of a test or a check that the command did not begin before it was interrupted.
-    pub(super) fn interrupted(name: String, file: Option<String>) -> Self {
+    pub(crate) fn interrupted(name: String, file: Option<String>) -> Self {
         let message = "the command was interrupted before this".to_owned();
         Self::of_one(name, file, "undecided", FindingKind::Undecided, message)
     }

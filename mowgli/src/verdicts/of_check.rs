@@ -1,6 +1,6 @@
 //! The record of a check, for the formats of other tools.
 
-use super::super::format::{FindingKind, FormatFinding, Record};
+use super::format::{FindingKind, FormatFinding, Record};
 use crate::check::Checked;
 
 /// Makes the record of a check. An expected verdict is not a finding.

@@ -1,4 +1,4 @@
-//! Checks of implementations against their specifications, with a table of verdicts.
+//! The verdicts of checks: a line for each as soon as it is known, and then counterexamples and a table.
 
 use std::fmt::Write as _;
 use std::io::stdout;
@@ -7,66 +7,34 @@ use comfy_table::{Table, TableComponent, presets};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::entry::Entry;
+use mowgli_libraries::entry::{Entry, Variant};
 
-use super::super::format::Record;
-use super::super::out::{keep, reported_in, worst};
-use super::super::shards::is_shard;
-use super::super::stages::check_bounds;
-use super::args::{CheckArgs, Entries, bounds, chosen};
-use super::record::{named, record};
-use crate::catalogue::Catalogue;
+use super::format::{Format, Record};
+use super::of_check::{named, record};
 use crate::check::{Checked, word};
+use crate::command::out::{reported_in, worst};
 use crate::error::InputError;
 use crate::explain::written;
-use crate::interrupt::{self, Deadline};
-use crate::shards::log::ShardLog;
 use crate::terminal::{self, colours_of};
 
-/// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
-/// verdicts come early.
-const SLOW: [&str; 10] =
-    ["bal", "bal-transitive", "bal-puts", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
-
-/// Sorts entries, the quick ones first.
-fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
-    chosen.sort_by_key(|(entry, _)| SLOW.iter().position(|slow| *slow == entry.name));
-    chosen
-}
-
-/// Checks the implementations that the arguments name. It prints a line for each verdict as soon as it is known. The
-/// counterexamples follow, and then the table. An expected one is explained only if the arguments name the variant.
-pub(super) fn check_implementations(
-    args: &CheckArgs,
-    catalogue: &Catalogue,
-    deadline: &Deadline,
-    log: Option<&ShardLog>,
-) -> Result<u8, InputError> {
-    let mut shown = ShownResults::new(args.wide);
-    let chosen = match chosen(args, catalogue) {
-        Ok(chosen) => chosen,
-        Err(wrong) => {
-            shown.add_bad_input("check".to_owned(), wrong, args.json);
-            shown.print_rest(args);
-            return Ok(shown.code);
-        }
-    };
-    shown.check(&quick_first(chosen), catalogue.entries(), args, (deadline, log));
-    if is_shard(log) {
-        return Ok(shown.code);
-    }
-    shown.print_rest(args);
-    if let Some(path) = &args.out {
-        keep(path, &shown.findings)?;
-        if shown.findings.is_empty() {
-            eprintln!("no client has a wrong outcome or never ends, so nothing was written to {}", path.display());
-        }
-    }
-    Ok(shown.code)
+/// The form in which verdicts are printed.
+#[derive(Clone, Copy)]
+pub(crate) struct Printing {
+    /// The command, `check` or `through`.
+    pub(crate) command: &'static str,
+    pub(crate) is_json: bool,
+    pub(crate) format: Option<Format>,
+    /// The table is as wide as its cells.
+    pub(crate) is_wide: bool,
+    /// Counts of the search go to standard error.
+    pub(crate) has_counts: bool,
+    /// Expected counterexamples are explained, too.
+    pub(crate) explains_all: bool,
 }
 
 /// The results of checks so far.
-struct ShownResults {
+pub(crate) struct Verdicts {
+    printing: Printing,
     /// Counterexamples as text; they are printed after all verdicts.
     details: String,
     table: Table,
@@ -74,8 +42,9 @@ struct ShownResults {
     columns: &'static [usize],
     records: Vec<Record>,
     /// Counterexamples, as RON.
-    findings: Vec<String>,
-    code: u8,
+    pub(crate) findings: Vec<String>,
+    /// The exit code.
+    pub(crate) code: u8,
 }
 
 /// The columns of a wide table.
@@ -98,8 +67,9 @@ const NARROW: [usize; 8] = [0, 2, 3, 4, 5, 6, 7, 8];
 /// The columns of a wide table, by position.
 const WIDE: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-impl ShownResults {
-    fn new(is_wide: bool) -> Self {
+impl Verdicts {
+    pub(crate) fn new(printing: Printing) -> Self {
+        let is_wide = printing.is_wide;
         let columns: &[usize] = if is_wide { &WIDE } else { &NARROW };
         let mut table = terminal::table(is_wide);
         if !is_wide {
@@ -107,74 +77,58 @@ impl ShownResults {
             table.load_preset(presets::NOTHING).set_style(TableComponent::HeaderLines, '─');
         }
         table.set_header(columns.iter().map(|&column| HEADER[column]));
-        Self { details: String::new(), table, columns, records: Vec::new(), findings: Vec::new(), code: 0 }
+        let (details, records, findings) = (String::new(), Vec::new(), Vec::new());
+        Self { printing, details, table, columns, records, findings, code: 0 }
     }
 
-    /// Checks entries, and prints each verdict.
-    fn check(
-        &mut self,
-        chosen: &Entries<'_>,
-        entries: &[Entry],
-        args: &CheckArgs,
-        (deadline, log): (&Deadline, Option<&ShardLog>),
-    ) {
-        for &(entry, variant) in chosen {
-            if interrupt::requested() {
-                eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
-                self.code = worst(self.code, 3);
-                self.records.push(Record::interrupted(named(entry.name, variant.name), None));
-                continue;
-            }
-            let options = args.options(entries, deadline);
-            let mut each = |checked: Checked| {
-                if !is_shard(log) {
-                    self.add(&checked, args);
-                }
-            };
-            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, log, &mut each) {
-                self.add_bad_input(named(entry.name, variant.name), wrong, args.json);
-            }
-        }
+    /// Adds an implementation that was not checked, because the command was interrupted before.
+    pub(crate) fn add_interrupted(&mut self, entry: &Entry, variant: &Variant) {
+        eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+        self.code = worst(self.code, 3);
+        self.records.push(Record::interrupted(named(entry.name, variant.name), None));
     }
 
     /// Prints the verdict of a check, and keeps the rest.
-    fn add(&mut self, c: &Checked, args: &CheckArgs) {
+    pub(crate) fn add(&mut self, c: &Checked) {
+        let printing = self.printing;
         let code = match c.is_expected() {
             Some(true) => 0,
             Some(false) => 1,
             None => 3,
         };
         self.code = worst(self.code, code);
-        match (args.json, args.format) {
+        match (printing.is_json, printing.format) {
             (true, _) => println!("{}", c.json()),
             (false, Some(_)) => self.records.push(record(c)),
             (false, None) => {
-                println!("{}{}", line(c), how_to_explain(c, args));
+                println!("{}{}", line(c), how_to_explain(c, &printing));
                 print!("{}", unreached(c));
-                if is_explained(c, args) {
+                if is_explained(c, &printing) {
                     self.details.push_str(&c.explanation());
                 }
-                if let (true, Verdict::Undecided(stop)) = (args.through, &c.report.verdict) {
+                if let (true, Verdict::Undecided(stop)) = (printing.command == "through", &c.report.verdict) {
                     let _ = writeln!(self.details, "{}: the tower was not checked whole: {stop}", c.title());
                 }
-                let row = row(c, args.wide);
+                let row = row(c, printing.is_wide);
                 self.table.add_row(self.columns.iter().map(|&column| &row[column]));
             }
         }
-        if args.stats {
+        if printing.has_counts {
             eprintln!("{}\n{}", c.title(), c.stats());
         }
         self.findings.extend(c.finding().as_ref().map(written));
     }
 
-    fn add_bad_input(&mut self, name: String, wrong: InputError, is_json: bool) {
+    /// Adds the error of an implementation, or of the arguments.
+    pub(crate) fn add_bad_input(&mut self, of: Option<(&Entry, &Variant)>, wrong: InputError) {
+        let name = of.map_or_else(|| "check".to_owned(), |(entry, variant)| named(entry.name, variant.name));
         self.records.push(Record::bad_input(name, None, &wrong));
-        self.code = worst(self.code, reported_in(is_json, Err(wrong)));
+        self.code = worst(self.code, reported_in(self.printing.is_json, Err(wrong)));
     }
 
     /// Prints the output that follows the verdicts: the counterexamples and the table, or the records in the requested format.
-    fn print_rest(&self, args: &CheckArgs) {
-        if let Some(format) = args.format {
+    pub(crate) fn print_rest(&self) {
+        if let Some(format) = self.printing.format {
             print!("{}", format.write("check", &self.records));
         } else if self.table.row_count() > 0 {
             let mut table = self.table.clone();
@@ -190,16 +144,16 @@ impl ShownResults {
 }
 
 /// True if a counterexample is printed: it is not expected, or the arguments ask about a variant.
-fn is_explained(c: &Checked, args: &CheckArgs) -> bool {
-    args.variant.is_some() || args.names.iter().any(|name| name.contains(':')) || !c.is_no_surprise()
+fn is_explained(c: &Checked, printing: &Printing) -> bool {
+    printing.explains_all || !c.is_no_surprise()
 }
 
 /// Returns the end of a line about an expected counterexample: the command that explains it. Otherwise nothing.
-fn how_to_explain(c: &Checked, args: &CheckArgs) -> String {
-    if is_explained(c, args) || !c.has_failed() {
+fn how_to_explain(c: &Checked, printing: &Printing) -> String {
+    if is_explained(c, printing) || !c.has_failed() {
         return String::new();
     }
-    let command = if args.through { "through" } else { "check" };
+    let command = printing.command;
     // What is published has a theorem.
     let finding = if c.variant == "published" { "; a finding against its theorem: docs/findings.md" } else { "" };
     format!("; why: mowgli {command} {} --variant {}{finding}", c.library, c.variant)

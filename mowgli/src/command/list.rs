@@ -4,16 +4,15 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 
-use super::args::CheckArgs;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 
 /// Prints the named libraries, or else all, the user's first.
-pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+pub(super) fn list(names: &[String], is_json: bool, catalogue: &Catalogue) -> Result<u8, InputError> {
     let known = catalogue.names();
-    let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
+    let asked: Vec<&str> = names.iter().map(String::as_str).collect();
     for name in if asked.is_empty() { &known } else { &asked } {
-        list_one(named(catalogue.entries(), name).map_err(|_| catalogue.no_library(name))?, args.json);
+        list_one(named(catalogue.entries(), name).map_err(|_| catalogue.no_library(name))?, is_json);
     }
     Ok(0)
 }

@@ -2,13 +2,13 @@
 
 use mowgli_core::value::Val;
 
-use super::super::format::{FindingKind, FormatFinding, Record};
+use super::format::{FindingKind, FormatFinding, Record};
 use crate::litmus::run::{Answer, TestVerdict, WHY_NONE};
 use crate::litmus::stuck;
 use crate::litmus::test::{Assertion, Quantifier, Test};
 
 /// Makes the record of a test in a file.
-pub(super) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -> Record {
+pub(crate) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -> Record {
     let verdict = answer.verdict(test);
     let is_vacuous = verdict == TestVerdict::Vacuous;
     let mut findings = if is_vacuous { vec![vacuous(test, answer)] } else { violations(test, answer) };

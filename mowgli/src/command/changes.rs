@@ -1,0 +1,84 @@
+//! The commands `mutants` and `necessity`: implementations with one change, and whether the check notices it.
+
+use clap::Args;
+use mowgli_core::term::bound::Bound;
+
+use super::bounds::Placement;
+use super::libraries::VariantArgs;
+use super::out::{bar, moving, unknown};
+use crate::catalogue::Catalogue;
+use crate::check::{CheckOptions, shapes};
+use crate::error::InputError;
+use crate::interrupt::Deadline;
+use crate::necessity::{self, ChangeKind, ChangeResult, Needed};
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli mutants sv\n  mowgli mutants bal --threads 2 --nodes 2")]
+pub(super) struct MutantsArgs {
+    #[command(flatten)]
+    of: VariantArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli necessity bal\n  mowgli necessity nlock --json")]
+pub(super) struct NecessityArgs {
+    #[command(flatten)]
+    of: VariantArgs,
+}
+
+impl MutantsArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.of.of.json
+    }
+}
+
+impl NecessityArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.of.of.json
+    }
+}
+
+/// Checks implementations with each mistake that the method tables give.
+pub(super) fn mutants(args: &MutantsArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+    changes(ChangeKind::Mutants, &args.of, catalogue)
+}
+
+/// Checks implementations without each of their operations.
+pub(super) fn necessity(args: &NecessityArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+    changes(ChangeKind::Necessity, &args.of, catalogue)
+}
+
+fn changes(question: ChangeKind, args: &VariantArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+    args.of.set_jobs();
+    let deadline = Deadline::after(args.of.timeout);
+    let (json, mut code) = (args.of.json, 0);
+    for (entry, variant) in args.chosen(catalogue)? {
+        let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
+        let progress = moving(&bar);
+        let loopback = args.loopback(Placement::Any);
+        let options =
+            CheckOptions { deadline: deadline.clone(), loopback, progress: &progress, ..CheckOptions::default() };
+        let bounds = args.of.within.limited(question.bounds(entry, variant));
+        if !json {
+            let covered: Vec<Bound> = bounds.iter().map(|b| entry.covered(b, &|| deadline.expired())).collect();
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&covered));
+        }
+        let mut each = |row: &ChangeResult| {
+            bar.suspend(|| println!("{}", if json { row.json() } else { row.text(question) }));
+        };
+        let found = necessity::necessity(question, entry, variant, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if let Some(stop) = &found.stop {
+            unknown(json, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
+        }
+        if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
+            code = 3;
+        }
+        if !json {
+            print!("{}", found.text(question));
+        }
+    }
+    Ok(code)
+}
