@@ -231,8 +231,8 @@ impl Catalogue {
             Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso::PUBLISHED),
             Model::RdmaTso(switches) => tso::switched(switches),
             Model::RdmaSc => sc::libraries(),
-            Model::CoreRma => Libraries::over(mowgli_rdma::to),
             Model::X86Tso => self.over_x86.clone(),
+            _ => Libraries::over(mowgli_rdma::to),
         }
     }
 }

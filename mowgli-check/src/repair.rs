@@ -34,7 +34,7 @@ fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
         Model::RdmaTso(switches) => vec![Box::new(OfTso { sc: false, switches })],
         Model::RdmaSc => vec![Box::new(OfTso { sc: true, ..OfTso::default() })],
         Model::X86Tso => vec![Box::new(OfX86)],
-        Model::CoreRma => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -62,9 +62,11 @@ pub enum Error {
     /// The machine has memory words only, and this location is another object, or has no node.
     #[error("{0} is an object of {1}; the machine has memory words only")]
     NotAWord(Loc, Name),
-    /// A program of coreRMA has more actions than a search can hold.
-    #[error("a program of coreRMA can have {most} actions, and this one has {actions}")]
+    /// A program has more actions than a search can hold.
+    #[error("a program of {model} can have {most} actions, and this one has {actions}")]
     TooLarge {
+        /// The model.
+        model: &'static str,
         /// The number of actions of the program.
         actions: usize,
         /// The largest number of actions.

@@ -8,7 +8,7 @@ use comfy_table::Table;
 use divan::Bencher;
 use itertools::Itertools;
 use mowgli::check::{CheckOptions, check};
-use mowgli::generate::core_rma::{TABLE_6, make};
+use mowgli::core_rma::table::{TABLE_6, make};
 use mowgli::interrupt::Deadline;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, explore, solve};

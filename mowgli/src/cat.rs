@@ -11,6 +11,7 @@ use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
+use crate::litmus::semantics::Semantics;
 use crate::litmus::test::Model;
 
 mod herd;
@@ -30,12 +31,11 @@ pub fn cat(catalogue: &Catalogue, name: &str) -> Result<String, InputError> {
 /// The errors of [`cat()`].
 pub fn cat_for(reader: CatDialect, catalogue: &Catalogue, name: &str) -> Result<Cat, InputError> {
     match name.parse::<Model>() {
-        Ok(Model::CoreRma) => Err(InputError::new(
-            Code::Unsupported,
-            "CORE_RMA cannot be said in cat: which of its executions there are depends on the values that undefined reads \
-             return",
-        )),
         Ok(model) => {
+            if let Semantics::Own(own) = model.semantics() {
+                let message = format!("{model} cannot be said in cat: {}", own.why_no_cat());
+                return Err(InputError::new(Code::Unsupported, message));
+            }
             // No other tool has puts that complete when they are delivered, signals, or keys.
             let without = |network| Network { delivers: false, has_flags: false, ..network };
             let of_tools = || model.switches().map(|s| model.on(without(s.network)));

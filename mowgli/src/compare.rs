@@ -1,18 +1,17 @@
 //! The `compare` command: the smallest programs on which two memory models differ.
 //!
 //! RDMA_TSO and RDMA_SC are compared on programs with polls. RDMA_WAIT has waits in their place. For another model I_W
-//! (SYNC Fig. 16) compiles them to polls, so a difference shows where waits guarantee less than polls. CORE_RMA has
-//! flushes: its programs have one thread a node and neither fences nor CAS. For another model a flush becomes as many
-//! polls as operations to the node are open.
+//! (SYNC Fig. 16) compiles them to polls, so a difference shows where waits guarantee less than polls. A semantics of its
+//! own has clients of its own, which other models run with polls: see [`OwnSemantics::clients`].
 //!
 //! A program has stuck executions only if a poll has no operation, because none of these programs has a loop or a branch. Then
 //! all its executions are stuck, under every model, so the models differ in outcomes only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::{Name, Node, Tid};
+use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::{Limits, Problem};
@@ -28,9 +27,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt::cause;
+use crate::litmus::print;
 use crate::litmus::run::libraries;
+use crate::litmus::semantics::{OwnSemantics, Semantics};
 use crate::litmus::test::Model;
-use crate::litmus::{core_rma, print};
 use crate::shards::log::RunPart;
 
 /// A program with an outcome that only one of two models has.
@@ -107,6 +107,11 @@ pub(crate) fn programs(client: &Client) -> Vec<Prog> {
 /// A model with its libraries, made once for all programs.
 pub(crate) type Under = (Model, Libraries);
 
+/// Returns the semantics of a model without axioms.
+fn own(model: Model) -> Option<&'static dyn OwnSemantics> {
+    if let Semantics::Own(own) = model.semantics() { Some(own) } else { None }
+}
+
 /// Computes all outcomes under a model of a program that is written for `written`.
 pub(crate) fn outcomes(
     (model, libraries): &Under,
@@ -114,11 +119,11 @@ pub(crate) fn outcomes(
     (world, client): &(World, Client),
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
-    if *model == Model::CoreRma {
-        return core_rma::outcomes(world, client, expired);
+    if let Some(own) = own(*model) {
+        return own.outcomes(world, client, expired);
     }
     let mut world = world.clone();
-    let mut programs = programs(&if written == Model::CoreRma { with_polls(&world, client) } else { client.clone() });
+    let mut programs = programs(&own(written).map_or_else(|| client.clone(), |own| own.with_polls(&world, client)));
     if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
         (world, programs) = with_waits_compiled(WaitByPolls::Published, world, &programs);
     }
@@ -135,42 +140,6 @@ pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World, programs: &
     (world, programs)
 }
 
-/// The client generator for programs that coreRMA can express, with flushes written as polls.
-struct WithFlushes;
-
-impl Subject for WithFlushes {
-    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let alone = empty.threads.iter().all_unique();
-        if alone { tso::PollClients { rmw: false }.worlds(empty, bound, expired) } else { Vec::new() }
-    }
-
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let mut calls = tso::PollClients { rmw: false }.calls(world, thread, bound, expired);
-        calls.retain(|c| matches!(c.method.text(), "Read" | "Write" | "Put" | "Get" | "Poll"));
-        calls
-    }
-}
-
-/// Replaces each flush by as many polls as operations to its node are open.
-fn with_polls(world: &World, client: &Client) -> Client {
-    let of_thread = |calls: &Vec<Call>| {
-        let mut open = BTreeMap::<Node, usize>::new();
-        let mut all = Vec::new();
-        for call in calls {
-            let to = tso::towards(world, call);
-            match (call.method.text(), to) {
-                ("Poll", Some(n)) => all.extend(vec![call.clone(); open.remove(&n).unwrap_or(0)]),
-                (_, to) => {
-                    to.into_iter().for_each(|n| *open.entry(n).or_insert(0) += 1);
-                    all.push(call.clone());
-                }
-            }
-        }
-        all
-    };
-    Client { threads: client.threads.iter().map(of_thread).collect() }
-}
-
 /// Returns the default bounds: one thread with four calls, and two threads with two each, on up to two nodes.
 #[must_use]
 pub fn bounds() -> Vec<Bound> {
@@ -180,9 +149,11 @@ pub fn bounds() -> Vec<Bound> {
 
 /// Returns the client generator for programs that are written for a model.
 pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
+    if let Some(own) = own(written) {
+        return own.clients();
+    }
     match written {
         Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::WordClients { rmw }, unnamed: false }),
-        Model::CoreRma => Box::new(WithFlushes),
         _ => Box::new(tso::PollClients { rmw }),
     }
 }
@@ -199,10 +170,9 @@ pub fn compare(
     part: Option<&RunPart<'_>>,
     progress: &dyn Fn(usize, usize),
 ) -> ModelComparison {
-    let written = *[Model::CoreRma, Model::RDMA_WAIT]
-        .iter()
-        .find(|m| [a, b].map(Model::published).contains(m))
-        .unwrap_or(&Model::RDMA_TSO);
+    let is_wait = |model: &Model| model.published() == Model::RDMA_WAIT;
+    let written = [a, b].into_iter().find(|model| own(*model).is_some());
+    let written = written.or([a, b].iter().any(is_wait).then_some(Model::RDMA_WAIT)).unwrap_or(Model::RDMA_TSO);
     let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
     let mut found = ModelComparison::default();
@@ -340,10 +310,10 @@ impl ModelDifference {
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.only, self.not).to_lowercase();
-        if self.only == Model::CoreRma {
-            return core_rma::client(&name, &self.world, &self.client);
+        if let Some(own) = own(self.only) {
+            return own.litmus(&name, &self.world, &self.client);
         }
-        let polls = (self.not == Model::CoreRma).then(|| with_polls(&self.world, &self.client));
+        let polls = own(self.not).map(|own| own.with_polls(&self.world, &self.client));
         // A program with waits is printed for RDMA_WAIT, because I_W compiles it. A program with polls is the same text
         // under both models.
         let model = if self.not.published() == Model::RDMA_WAIT { self.not } else { self.only };

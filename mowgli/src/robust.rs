@@ -24,6 +24,7 @@ use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
 use crate::litmus::run::{WHY_NONE, ends, ill_defined, libraries, solve, stuck_kinds};
+use crate::litmus::semantics::Semantics;
 use crate::litmus::test::{Arg, Model, Statement, Test, TestThread};
 
 /// The verdict on the robustness of a program.
@@ -156,8 +157,8 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
                 format!("{}: robustness is asked of models as they are published, not of {}", test.name, test.model),
             ));
         }
-        Model::RdmaWait(_) | Model::CoreRma | Model::X86Tso => {
-            let next = if test.model == Model::CoreRma { "" } else { HAND_OVER };
+        model => {
+            let next = if matches!(model.semantics(), Semantics::Own(_)) { "" } else { HAND_OVER };
             return Err(InputError::new(
                 Code::Unsupported,
                 format!("{}: robustness is asked of programs with polls{next}", test.name),

@@ -218,6 +218,28 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     assert!(!text("mowgli-judge/Cargo.toml").contains("mowgli-core"), "the search depends on the judge");
 }
 
+/// A model without axioms is behind one seam: its folders have its name, and these files list what models have. Examples in the help of
+/// commands may name it, too.
+#[test]
+fn one_model_is_named_in_its_folders_and_in_lists() {
+    let lists = ["mowgli-check/src/litmus/model.rs", "mowgli/src/semantics.rs"];
+    let words = ["corerma", "core_rma", "core-rma"];
+    let names = |line: &str| words.iter().any(|word| line.to_lowercase().contains(word));
+    let is_allowed =
+        |line: &&str| line.trim().trim_start_matches("pub ") == "mod core_rma;" || line.contains("after_help");
+    for member in crates().iter().filter(|member| !member.starts_with("products/")) {
+        for file in sources(&root().join(member).join("src")) {
+            let path = file.strip_prefix(root()).unwrap().display().to_string();
+            if lists.contains(&path.as_str()) || path.contains("/core_rma/") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).unwrap();
+            let named = text.lines().filter(|line| !is_allowed(line)).find(|line| names(line));
+            assert_eq!(named, None, "{path}");
+        }
+    }
+}
+
 /// No verdict depends on a clock. These files read one to cancel a search, or to say how long something took. These commands have a
 /// default limit in seconds: for programs that run, for a process that serves a browser, and to cancel a solver.
 #[test]

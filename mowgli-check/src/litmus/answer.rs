@@ -6,7 +6,6 @@ use mowgli_core::search::outcome::Explored;
 use mowgli_core::search::problem::Found;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
-use mowgli_rdma::core_rma::execution::Rules;
 use serde::{Serialize, Serializer};
 
 use super::stuck::{self, StuckKinds};
@@ -30,8 +29,8 @@ pub struct Answer {
     pub liveness: Vec<Option<bool>>,
     /// The random runs that looked for what the search left open.
     pub runs: WitnessRuns,
-    /// The rules of coreRMA, if they are not those of the paper.
-    pub rules: Option<Rules>,
+    /// The rules of the semantics, if it has rules that are not those of its paper.
+    pub rules: Option<String>,
     /// The ways in which the test is outside of what a specification covers: see [`super::outside`].
     pub outside: Vec<String>,
 }

@@ -10,7 +10,6 @@ use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Network;
-use mowgli_rdma::core_rma::program::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::Parser;
 use pest::iterators::Pair;
@@ -18,7 +17,6 @@ use pest::iterators::Pair;
 mod blocks;
 mod calls;
 mod conditions;
-mod core_rma;
 #[allow(missing_docs, reason = "generated")]
 mod grammar;
 mod objects;
@@ -27,16 +25,16 @@ mod slips;
 mod statements;
 mod waits;
 
-use super::core_rma::program;
 use super::known::Callables;
 use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, TestThread};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};
 
-use grammar::{Grammar, Rule};
+use grammar::Grammar;
+pub(super) use grammar::Rule;
 
-type Tree<'a> = Pair<'a, Rule>;
-type Parsed<T> = Result<T, InputError>;
+pub(crate) type Tree<'a> = Pair<'a, Rule>;
+pub(crate) type Parsed<T> = Result<T, InputError>;
 
 /// Parses a test of the built-in libraries. `path` is shown in errors.
 ///
@@ -110,12 +108,12 @@ fn at(tree: &Tree<'_>, error: InputError) -> InputError {
 }
 
 /// Refuses a tree.
-fn fail<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>) -> Parsed<T> {
+pub(super) fn fail<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>) -> Parsed<T> {
     Err(at(tree, InputError::new(code, message)))
 }
 
 /// Refuses a tree, with a remedy.
-fn advise<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>, help: impl Into<String>) -> Parsed<T> {
+pub(super) fn advise<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>, help: impl Into<String>) -> Parsed<T> {
     Err(at(tree, InputError::new(code, message).help(help)))
 }
 
@@ -150,10 +148,10 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         liveness,
         warnings,
     };
-    if test.model == Model::CoreRma && program(&test).0.size() > MOST {
-        return fail(&parts[0], Code::Unsupported, format!("a program of {} has at most {MOST} actions", test.model));
+    match test.model.notation().and_then(|own| own.fault(&test)) {
+        Some(fault) => fail(&parts[0], Code::Unsupported, fault),
+        None => Ok(test),
     }
-    Ok(test)
 }
 
 /// Reads the memory model that the header names.
@@ -181,11 +179,11 @@ struct Footers {
     liveness: Vec<Liveness>,
 }
 
-struct Reader<'c> {
+pub(crate) struct Reader<'c> {
     catalogue: &'c Catalogue,
-    model: Model,
+    pub(super) model: Model,
     known: &'c Callables,
-    world: World,
+    pub(super) world: World,
     threads: Vec<TestThread>,
     names: BTreeMap<String, Tid>,
     literals: BTreeMap<Loc, Val>,
@@ -194,11 +192,11 @@ struct Reader<'c> {
     spans: Vec<Vec<(usize, usize)>>,
 }
 
-fn part<'a>(tree: &Tree<'a>, rule: Rule) -> Option<Tree<'a>> {
+pub(super) fn part<'a>(tree: &Tree<'a>, rule: Rule) -> Option<Tree<'a>> {
     tree.clone().into_inner().find(|t| t.as_rule() == rule)
 }
 
-fn parts<'a>(tree: &Tree<'a>, rule: Rule) -> impl Iterator<Item = Tree<'a>> {
+pub(super) fn parts<'a>(tree: &Tree<'a>, rule: Rule) -> impl Iterator<Item = Tree<'a>> {
     tree.clone().into_inner().filter(move |t| t.as_rule() == rule)
 }
 
@@ -213,7 +211,7 @@ fn node_name(tree: &Tree<'_>) -> Parsed<Node> {
     }
 }
 
-fn value(tree: &Tree<'_>) -> Parsed<Val> {
+pub(super) fn value(tree: &Tree<'_>) -> Parsed<Val> {
     let tree = tree.clone().into_inner().next().expect("a value has a form");
     match tree.as_rule() {
         Rule::number => Ok(Val::Int(number(&tree)?)),
@@ -271,7 +269,7 @@ impl<'c> Reader<'c> {
             return fail(&name, Code::Duplicate, format!("there are two threads named {}", name.as_str()));
         }
         let node = self.node_or_machine(tree, "P1@1")?;
-        if self.model == Model::CoreRma && self.world.threads.contains(&node) {
+        if self.model.notation().is_some() && self.world.threads.contains(&node) {
             return fail(
                 tree,
                 Code::Duplicate,
@@ -331,7 +329,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
+pub(super) fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
     Statement::Call { register: None, library, method, args }
 }
 

@@ -12,7 +12,6 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Way;
-use mowgli_rdma::core_rma::CORE_RMA;
 
 use super::condition::{Comparison, Symbols};
 use super::statements::{builtin, is_written_alone};
@@ -43,8 +42,10 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         return text;
     }
     let is_memory = Model::ALL.iter().any(|model| model.memory() == library);
+    if let Some(own) = Model::notation_of(library) {
+        return own.call(method, args);
+    }
     match (method, &texts[..]) {
-        _ if library == CORE_RMA => return made_of_core_rma(method, args),
         ("Write", [x, v]) if is_memory => return format!("{x} := {v}"),
         ("Read", [x]) if is_memory => return x.clone(),
         _ => {}
@@ -96,7 +97,7 @@ fn made_of_several(library: Name, method: &str, args: &[Arg]) -> Option<String> 
 }
 
 /// Prints an argument where a place or where data stands.
-fn argument(arg: &Arg, is_place: bool) -> String {
+pub(super) fn argument(arg: &Arg, is_place: bool) -> String {
     match arg {
         Arg::Val(v) if is_place => v.to_string(),
         Arg::Val(v) => v.literal(),
@@ -109,23 +110,6 @@ fn argument(arg: &Arg, is_place: bool) -> String {
         Arg::Element(array, number) => {
             format!("{}{array}[{}]", if is_place { "" } else { "&" }, argument(number, false))
         }
-    }
-}
-
-/// Prints a call of coreRMA, whose places are pairs: a variable, and whether the access is atomic.
-fn made_of_core_rma(method: &str, args: &[Arg]) -> String {
-    let place = |i: usize| {
-        let suffix = if args.get(2 * i + 1) == Some(&Arg::Val(Val::Bool(false))) { ".n" } else { "" };
-        args.get(2 * i).map_or_else(String::new, |x| argument(x, true)) + suffix
-    };
-    match method {
-        "Write" => format!("{} := {}", place(0), argument(&args[2], false)),
-        "Put" => format!("put({}, {})", place(0), place(1)),
-        "Get" => format!("{} := get({})", place(0), place(1)),
-        "RGA" => format!("{} := rga({}, {})", place(0), place(1), place(2)),
-        "CAS" => format!("{} := cas({}, {}, {})", place(0), place(1), place(2), place(3)),
-        "Flush" => format!("flush({})", argument(&args[0], true)),
-        _ => place(0),
     }
 }
 
@@ -177,9 +161,9 @@ fn declarations(dialect: Dialect, world: &World, name: &dyn Fn(Tid) -> String, o
         let form = own.filter(|(library, _)| *library == object.library).map(|(_, form)| form);
         let form = form.or_else(|| builtin(object.library)?.object);
         let parts: &[DeclarationPart] = if model == Model::X86Tso { &[] } else { &[DeclarationPart::Home] };
-        let usual = match object.library == CORE_RMA {
-            true => DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] },
-            false => DeclarationForm { kind: object.library.text(), parts },
+        let usual = match Model::notation_of(object.library) {
+            Some(own) => own.words(),
+            None => DeclarationForm { kind: object.library.text(), parts },
         };
         let text = x.to_string();
         let declared = match text.split_once('[') {
@@ -294,8 +278,10 @@ fn parts(output: Val) -> &'static [Val] {
 #[must_use]
 pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
     let method = call.method.text();
+    if let Some(own) = Model::notation_of(call.library) {
+        return own.returns(method);
+    }
     match builtin(call.library).and_then(|l| l.method(method)) {
-        _ if call.library == CORE_RMA => matches!(method, "Read" | "CAS" | "Xchg" | "FAA"),
         Some(method) => method.returns.is_result(),
         None => returned.is_some_and(|v| v != Val::Unit),
     }

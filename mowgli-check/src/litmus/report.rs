@@ -88,7 +88,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
     let line = ReportLine {
         name: &test.name,
         model: test.model.to_string(),
-        rules: answer.rules.as_ref().map(ToString::to_string),
+        rules: answer.rules.clone(),
         verdict: answer.verdict(test).text(),
         complete: answer.stop().is_none(),
         vacuous: answer.is_vacuous(),

@@ -15,14 +15,13 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::term::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Act, Machine, MachineRuns, MachineWalks, Step, WalkEnd};
 use mowgli_rdma::{Switches, tso};
 use serde::Serialize;
 
 pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides, ill_defined};
-use super::core_rma;
 use super::outside;
+use super::semantics::Semantics;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
 use crate::catalogue::Catalogue;
@@ -146,7 +145,7 @@ pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementat
 }
 
 /// Solves a test as [`solve_in`] does, and reports values that the test shows as soon as an execution has them. Outcomes
-/// that differ in other values have these twice. Outcomes of coreRMA are only in the answer.
+/// that differ in other values have these twice. A semantics of its own reports none.
 #[must_use]
 pub fn solve_as_found(
     catalogue: &Catalogue,
@@ -155,9 +154,9 @@ pub fn solve_as_found(
     limits: Limits<'_>,
     report: ReportsValues<'_>,
 ) -> Answer {
-    match test.model {
-        Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
-        model => solved_over(&catalogue.libraries(model), test, chain, limits, report),
+    match test.model.semantics() {
+        Semantics::Own(own) => own.solve(test, limits),
+        Semantics::Axioms => solved_over(&catalogue.libraries(test.model), test, chain, limits, report),
     }
 }
 

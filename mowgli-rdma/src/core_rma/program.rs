@@ -236,7 +236,7 @@ impl Program {
     /// If there are more than a search can hold.
     pub fn actions(&self) -> Result<Actions, Error> {
         if self.size() > MOST {
-            return Err(Error::TooLarge { actions: self.size(), most: MOST });
+            return Err(Error::TooLarge { model: "coreRMA", actions: self.size(), most: MOST });
         }
         let init = |(x, v): (usize, &Variable)| Action {
             kind: ActionType::Init,

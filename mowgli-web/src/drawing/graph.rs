@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools as _;
 use mowgli_check::explain::{Explained, ProgramWords};
+use mowgli_check::litmus::print;
+use mowgli_check::litmus::semantics::OwnExecution;
 use mowgli_check::litmus::test::Test;
-use mowgli_check::litmus::{core_rma, print};
 use mowgli_check::show::{Names, Scene, last_write, line, named, reduced};
 use mowgli_core::event::Cell;
 use mowgli_core::execution::Pairs;
@@ -15,9 +16,6 @@ use mowgli_core::search::problem::Found;
 use mowgli_core::search::refute::{CycleEnd, Refutation};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
-use mowgli_rdma::core_rma::CORE_RMA;
-use mowgli_rdma::core_rma::execution::Witness;
-use mowgli_rdma::core_rma::program::ActionType;
 use serde::Serialize;
 
 /// The picture of an execution, as data.
@@ -260,31 +258,31 @@ impl Drawing {
         }
     }
 
-    /// Returns the graph of an execution of coreRMA: a call for each statement, a dot for each action.
+    /// Returns the graph of an execution without subevents: a call for each statement, a dot for each action.
     #[must_use]
-    pub fn of_core_rma(test: &Test, witness: &Witness) -> Self {
+    pub fn of_own(test: &Test, execution: &OwnExecution) -> Self {
         let nodes = &test.world.threads;
         let threads = test.threads.iter().zip(nodes).map(|(t, n)| DrawnThread { name: t.name.to_string(), node: n.0 });
         let mut calls = Vec::new();
-        for (thread, (t, &node)) in test.threads.iter().zip(nodes).enumerate() {
-            for (statement, (_, label)) in t.source.iter().enumerate() {
-                let subs = core_rma::of_statement(witness, node, statement).map(|id| DrawnSub {
-                    id,
-                    stamp: witness.actions[id].kind.to_string(),
-                    text: core_rma::action(test, witness, id),
+        for (thread, (t, statements)) in test.threads.iter().zip(&execution.threads).enumerate() {
+            for ((_, label), actions) in t.source.iter().zip(statements) {
+                let subs = actions.iter().map(|action| DrawnSub {
+                    id: action.id,
+                    stamp: action.kind.clone(),
+                    text: action.text.clone(),
                     write: None,
                 });
                 let events = vec![DrawnEvent { label: String::new(), line: None, subs: subs.collect() }];
                 calls.push(DrawnCall { events, ..DrawnCall::new(thread, label.clone()) });
             }
         }
-        let is_shown = |a: usize| witness.actions[a].kind != ActionType::Init;
-        let relations = core_rma::relations(witness).into_iter().map(|(name, mut pairs)| {
-            pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
-            DrawnRelation { name, library: CORE_RMA.to_string(), pairs }
+        let library = test.model.memory().to_string();
+        let relations = execution.relations.iter().map(|(name, pairs)| DrawnRelation {
+            name: name.clone(),
+            library: library.clone(),
+            pairs: pairs.clone(),
         });
-        let relations = relations.filter(|r| !r.pairs.is_empty()).collect();
-        Self { threads: threads.collect(), calls, relations, ..Self::empty(&test.name) }
+        Self { threads: threads.collect(), calls, relations: relations.collect(), ..Self::empty(&test.name) }
     }
 
     /// Adds the ways to get an outcome, each with the cycle that forbids it. Calls get the texts of the program's

@@ -13,8 +13,9 @@ use mowgli_check::interrupt::Failure;
 use mowgli_check::litmus::machine::answered;
 use mowgli_check::litmus::notation::{Notation, NotationKind, completions, described, statement_at};
 use mowgli_check::litmus::parse::parse_in;
-use mowgli_check::litmus::test::{Model, Test};
-use mowgli_check::litmus::{core_rma, report};
+use mowgli_check::litmus::report;
+use mowgli_check::litmus::semantics::Semantics;
+use mowgli_check::litmus::test::Test;
 
 /// A document with a litmus test.
 pub(super) struct LitmusDocument<'a> {
@@ -113,9 +114,8 @@ impl LitmusDocument<'_> {
             return Err(InputError::new(Code::Argument, format!("there are {all} assertions, counted from 0")).into());
         };
         guarded(self.uri, || {
-            if test.model == Model::CoreRma {
-                let witnesses = core_rma::witnesses(&test, limits);
-                return Ok(core_rma::explain(&test, asserted, &witnesses, limits)?);
+            if let Semantics::Own(own) = test.model.semantics() {
+                return Ok(own.explain(&test, asserted, &own.executions(&test, limits), limits)?);
             }
             let mut findings = explain::of_test(self.catalogue, &test, self.text, &[], limits)?;
             Ok(explain::explain(self.catalogue, findings.swap_remove(assertion)?, limits)?.text())

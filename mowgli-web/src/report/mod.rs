@@ -35,11 +35,12 @@ use mowgli_check::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use mowgli_check::interrupt::{Failure, cause};
 use mowgli_check::litmus::machine::{PlayedRun, runs_after};
 use mowgli_check::litmus::notation::{Notation, WORDS};
+use mowgli_check::litmus::print;
 use mowgli_check::litmus::run::{
     ReportsValues, TestVerdict, WitnessRuns, idle, replaced, solve_as_found, with_problem,
 };
+use mowgli_check::litmus::semantics::Semantics;
 use mowgli_check::litmus::test::{Assertion, Model, Test, Warning};
-use mowgli_check::litmus::{core_rma, print};
 use mowgli_check::repair;
 use mowgli_check::show::{Names, Scene};
 
@@ -533,11 +534,11 @@ fn graphs(
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
 ) -> Found<BTreeMap<Vec<Val>, Drawing>> {
-    if test.model == Model::CoreRma {
-        let witnesses = core_rma::witnesses(test, limits);
-        let (found, stop) = witnesses.so_far();
+    if let Semantics::Own(own) = test.model.semantics() {
+        let executions = own.executions(test, limits);
+        let (found, stop) = executions.so_far();
         let wanted = found.iter().filter(|(o, _)| wanted(o));
-        let drawn = wanted.map(|(o, w)| (o.clone(), Drawing::of_core_rma(test, w))).collect();
+        let drawn = wanted.map(|(o, e)| (o.clone(), Drawing::of_own(test, e))).collect();
         return Found::new(drawn, stop.cloned());
     }
     let (libraries, names) = (catalogue.libraries(test.model), Names::of(test));
@@ -573,13 +574,12 @@ fn reasons(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Vec<ShownReason> {
-    if test.model == Model::CoreRma {
-        let witnesses = core_rma::witnesses(test, limits);
-        let (found, _) = witnesses.so_far();
-        let graph = |a: &Assertion| {
-            found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Drawing::of_core_rma(test, w))
-        };
-        let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
+    if let Semantics::Own(own) = test.model.semantics() {
+        let executions = own.executions(test, limits);
+        let (found, _) = executions.so_far();
+        let graph =
+            |a: &Assertion| found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, e)| Drawing::of_own(test, e));
+        let reason = |a: &Assertion| Ok((own.explain(test, a, &executions, limits)?, graph(a)));
         return test.assertions.iter().map(reason).collect();
     }
     let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Drawing::explained(&e))));

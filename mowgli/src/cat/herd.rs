@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use itertools::Itertools;
 
 use crate::error::{Code, InputError};
+use crate::litmus::semantics::Semantics;
 use crate::litmus::test::Model;
 
 /// The number of nodes that the bell file declares.
@@ -120,8 +121,10 @@ let lines(classes, along) = cross(co_locs(along, classes))
 /// If LISA cannot express the tests.
 pub(crate) fn marks(model: Model) -> Result<&'static Marks, InputError> {
     let fail = |why: &str| Err(InputError::new(Code::Unsupported, format!("{model} has no form for herd7: {why}")));
+    if let Semantics::Own(own) = model.semantics() {
+        return fail(own.why_no_lisa());
+    }
     match model {
-        Model::CoreRma => fail("its executions are not those of a set of subevents with relations between them"),
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.global_atomics => {
             fail("locked instructions, which are two events each in LISA, are members of its order gao")
         }
@@ -135,8 +138,8 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, InputError> {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.crashes => {
             fail("a thread of LISA makes all its calls")
         }
-        Model::RdmaWait(_) | Model::RdmaTso(_) | Model::RdmaSc => Ok(&RDMA),
         Model::X86Tso => Ok(&X86),
+        _ => Ok(&RDMA),
     }
 }
 

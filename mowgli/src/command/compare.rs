@@ -15,6 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::check::shapes;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
+use crate::litmus::semantics::Semantics;
 use crate::litmus::test::Model;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
@@ -69,18 +70,20 @@ impl Sharded for CompareArgs {
 
 /// Returns the models that are compared, on the networks that are given.
 fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
+    let is_own = |model: &Model| matches!(model.semantics(), Semantics::Own(_));
     let unsupported = |message: String| InputError::new(Code::Unsupported, message);
     if args.model.contains(&Model::X86Tso) {
         let x86 = Model::X86Tso;
         return Err(unsupported(format!("programs that are compared go through a network, and {x86} has none")));
     }
-    if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
+    if let Some(without) = args.model.iter().find(|m| args.rmw && (**m == Model::RdmaSc || is_own(m))) {
         let message = format!("{without} has no remote read-modify-writes that take values");
         return Err(unsupported(message).help("leave --rmw out"));
     }
-    if args.model.contains(&Model::CoreRma) && args.model.iter().any(|m| m.published() == Model::RDMA_WAIT) {
-        let message = "flushes of CORE_RMA can be compared with polls, and not with waits";
-        return Err(unsupported(message.to_owned()).help("compare it with RDMA_TSO or RDMA_SC"));
+    let waits = args.model.iter().any(|m| m.published() == Model::RDMA_WAIT);
+    if let Some(own) = args.model.iter().find(|m| waits && is_own(m)) {
+        let message = format!("flushes of {own} can be compared with polls, and not with waits");
+        return Err(unsupported(message).help("compare it with RDMA_TSO or RDMA_SC"));
     }
     match (&args.model[..], &args.network[..]) {
         (&[a, b], []) => Ok([a, b]),

@@ -13,11 +13,11 @@ use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
-use crate::litmus::core_rma;
 use crate::litmus::machine::answered;
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::replaced;
-use crate::litmus::test::{Model, Test, Warning};
+use crate::litmus::semantics::{OwnSemantics, Semantics};
+use crate::litmus::test::{Test, Warning};
 use crate::show::{Names, Scene, dot};
 
 #[derive(Args)]
@@ -102,23 +102,28 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Inpu
     }
 }
 
-/// Explains assertions of a test of coreRMA, whose executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>) -> Result<(String, u8), InputError> {
+/// Explains assertions of a test whose executions have actions in place of subevents.
+fn explained_own(
+    own: &dyn OwnSemantics,
+    test: &Test,
+    chosen: &[usize],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), InputError> {
     let ExplainRequest { args, limits, .. } = *asked;
     if args.dot || args.json || args.out.is_some() || !args.implemented.is_empty() {
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
-    let witnesses = core_rma::witnesses(test, limits);
+    let executions = own.executions(test, limits);
     let mut code = 0;
     let mut out = Vec::new();
     for &i in chosen {
         let assertion = &test.assertions[i];
         if args.is_drawn() {
-            let found = witnesses.so_far().0.iter().find(|(o, _)| assertion.condition.holds(o));
-            out.extend(found.map(|(_, witness)| args.drawn(&Drawing::of_core_rma(test, witness))));
+            let found = executions.so_far().0.iter().find(|(o, _)| assertion.condition.holds(o));
+            out.extend(found.map(|(_, execution)| args.drawn(&Drawing::of_own(test, execution))));
             continue;
         }
-        let why = core_rma::explain(test, assertion, &witnesses, limits).unwrap_or_else(|undecided| {
+        let why = own.explain(test, assertion, &executions, limits).unwrap_or_else(|undecided| {
             code = 3;
             format!("Undecided: {undecided}\n")
         });
@@ -201,11 +206,12 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
         return Err(error.about(&path).into());
     }
     let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
-    let with_stuck = speaks && test.model != Model::CoreRma && args.assertion.is_none() && is_text;
+    let own_semantics = if let Semantics::Own(own) = test.model.semantics() { Some(own) } else { None };
+    let with_stuck = speaks && own_semantics.is_none() && args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
     let mut code = answer.verdict(&test).code();
     if args.stuck {
-        if test.model == Model::CoreRma {
+        if own_semantics.is_some() {
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
         }
@@ -214,9 +220,9 @@ fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, 
     }
     if !(with_stuck && test.assertions.is_empty()) {
         let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
-        let (text, own) = match test.model {
-            Model::CoreRma => explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?,
-            _ => explained_test(&test, &text, &chosen, &asked)?,
+        let (text, own) = match own_semantics {
+            Some(own) => explained_own(own, &test, &chosen, &asked).map_err(|e| e.about(&path))?,
+            None => explained_test(&test, &text, &chosen, &asked)?,
         };
         out += &text;
         code = worst(code, own);

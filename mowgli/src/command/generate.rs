@@ -1,51 +1,48 @@
 //! The `generate` command.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::generate::core_rma::{RowTests, TABLE_6, make};
 use crate::generate::{Generated, axioms};
 use crate::interrupt::{Deadline, Failure};
+use crate::litmus::semantics::Semantics;
 use crate::litmus::test::Model;
+use crate::semantics;
 use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::unknown::Unknown;
-use mowgli_rdma::core_rma::execution::Rule;
-use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
 use super::out::{bar, json, moving, reported_in, save};
-use super::sharded::{Sharded, Share, is_shard};
+use super::sharded::{ShardContext, Sharded, Share, is_shard};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
-use crate::terminal;
 
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --out tests\n  mowgli generate table6"
 )]
 pub(super) struct GenerateArgs {
-    /// `table6`: print the rows of CORERMA Table 6, with the paper's numbers beside ours.
+    /// `table6`: print the rows of Table 6 of the paper, with its numbers beside ours.
     #[arg(value_parser = ["table6"], conflicts_with_all = ["model", "pivot", "procs", "actions"])]
     what: Option<String>,
     /// The model.
-    #[arg(long, default_value = "core-rma")]
+    #[arg(long, default_value = semantics::DEFAULT)]
     model: Model,
     /// The rule, or part of the model, that the tests probe: R1, IR and so on, or to:aCW-aWT, ib:rf, so:mo; `all` of them.
     #[arg(long, default_value = "all", value_name = "RULE")]
     pivot: String,
-    /// CORE_RMA: how many processes. Other models: at most this many threads.
+    /// The number of processes, of the model of processes. Other models: at most this many threads.
     #[arg(long, default_value = "2", value_name = "P", value_parser = at_least_one)]
     procs: u64,
-    /// CORE_RMA: at most this many actions, initial writes among them; 8 if not given. Other models: calls of all threads
-    /// together; 3 if not given.
+    /// At most this many actions, initial writes among them, of the model of processes; 8 if not given. Other models: calls of
+    /// all threads together; 3 if not given.
     #[arg(long, value_name = "A", value_parser = at_least_one)]
     actions: Option<u64>,
-    /// At most this many tests for each part; all if not given for CORE_RMA, 1 for other models.
+    /// At most this many tests for each part; if not given, all of the model of processes, and 1 of other models.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     each: Option<u64>,
     /// Also programs with remote read-modify-writes.
@@ -96,17 +93,21 @@ enum Emit {
     Json,
 }
 
-/// A deadline, and the results of other processes.
-type ShardContext<'a> = (&'a Deadline, Option<&'a ShardLog>);
-
 /// Generates tests.
 fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
     if args.what.is_some() {
-        return table_6(args, shared);
+        let (code, all) = semantics::table(args.json, shared);
+        if args.out.is_some() && !is_shard(shared.1) {
+            write(&all, args)?;
+        }
+        return Ok(if is_shard(shared.1) { 0 } else { code });
     }
     args.model.is_published("generate")?;
+    let most = args.each.map(|n| n as usize);
     let (code, all) = match args.model {
-        Model::CoreRma => of_core_rma(args, shared)?,
+        model if matches!(model.semantics(), Semantics::Own(_)) => {
+            semantics::rows(&args.pivot, (args.procs as usize, args.actions.map(|n| n as usize)), most, shared)?
+        }
         Model::X86Tso => {
             return Err(InputError::new(
                 Code::Argument,
@@ -125,41 +126,6 @@ fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failur
     }
     write(&all, args)?;
     Ok(code)
-}
-
-/// Makes the tests of a row, and shows a progress bar.
-fn made(row: TableRow, shared: ShardContext<'_>) -> RowTests {
-    let (deadline, log) = shared;
-    let part = log.map(|log| log.part(format!("{} {} {}", row.rule, row.processes, row.size)));
-    let bar = bar(row.rule.to_string(), "programs");
-    let mut made = make(row, deadline, part.as_ref(), &moving(&bar));
-    made.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
-    bar.finish_and_clear();
-    if let Some(stop) = &made.stop {
-        eprintln!("{}: incomplete: {stop}", row.rule);
-    }
-    made
-}
-
-/// Makes the tests of the requested rows. The code is 3 if a limit stopped the search for them.
-fn of_core_rma(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
-    let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
-    let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
-    if processes > 3 || size > 13 {
-        return Err(InputError::new(Code::Argument, "tests are made for up to 3 processes and 13 actions"));
-    }
-    let (mut code, mut all) = (0, Vec::new());
-    for rule in rules {
-        let made = made(TableRow { rule, processes, size }, shared);
-        if !is_shard(shared.1) {
-            eprintln!("{}", made.text());
-        }
-        all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
-        if made.stop.is_some() {
-            code = 3;
-        }
-    }
-    Ok((code, all))
 }
 
 /// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
@@ -227,58 +193,4 @@ fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), InputError> {
     }
     eprintln!("{} tests written to {}", all.len(), dir.display());
     Ok(())
-}
-
-/// Prints the rows of CORERMA Table 6, with the paper's numbers beside ours.
-fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
-    let start = Instant::now();
-    let (mut code, mut all) = (0, Vec::new());
-    let mut table = terminal::table(false);
-    table.set_header([
-        "rule",
-        "processes",
-        "size",
-        "tests",
-        "paper",
-        "outputs",
-        "paper",
-        "telling",
-        "ms/test",
-        "paper",
-    ]);
-    let (mut tests, mut outputs) = (0, 0);
-    for published in TABLE_6 {
-        let made = made(published.row(), shared);
-        if is_shard(shared.1) {
-            continue;
-        }
-        tests += made.tests.len();
-        outputs += made.outputs();
-        if args.json {
-            println!("{}", made.json(published));
-        }
-        table.add_row(made.cells(published));
-        if made.stop.is_some() {
-            code = 3;
-        }
-        if args.out.is_some() {
-            all.extend(made.generated());
-        }
-    }
-    if is_shard(shared.1) {
-        return Ok(0);
-    }
-    if !args.json {
-        terminal::keep_words(&mut table);
-        println!("{table}");
-        let more = if code == 0 { "" } else { " or more" };
-        println!(
-            "{tests}{more} tests with {outputs}{more} outputs in {:.1} s; the paper has 7441 with 19937, in about 25 hours",
-            start.elapsed().as_secs_f64()
-        );
-    }
-    if args.out.is_some() {
-        write(&all, args)?;
-    }
-    Ok(code)
 }

@@ -10,21 +10,20 @@ use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
-use crate::litmus::{core_rma, machine, order, parse, reference, report, run};
+use crate::litmus::{machine, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::Network;
-use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::network::on;
 use super::out::{all_files, bar, failure_code, json, parsed, reported_in, shown, text_of, warnings, worst};
 use super::sharded::{Sharded, ShareToFile, is_shard};
+use crate::semantics::RuleArgs;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 use crate::terminal::{assertions, colours_of};
@@ -66,13 +65,8 @@ pub(super) struct LitmusArgs {
     /// The method that finds outcomes, for tests of RDMA_TSO.
     #[arg(long, value_enum, default_value_t, conflicts_with = "implemented")]
     engine: EngineArg,
-    /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS. For
-    /// tests of CORE_RMA the network under whose rules they are solved: core, which is the default, or infiniband.
-    #[arg(long, value_name = "NAME", value_parser = ModelChoice::named)]
-    network: Option<ModelChoice>,
-    /// Rules of CORE_RMA that are switched off, for example IR.
-    #[arg(long, value_delimiter = ',', value_name = "RULE")]
-    without: Vec<Rule>,
+    #[command(flatten)]
+    rules: RuleArgs,
     /// Remove each cell of the stamp order `to` in turn, and say which of the tests notice.
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
@@ -97,8 +91,8 @@ impl Sharded for LitmusArgs {
             hash.add(&path.display().to_string());
             hash.add(&text_of(&path)?);
         }
-        for model in ["RDMA_WAIT", "RDMA_TSO", "RDMA_SC", "CORE_RMA", "X86_TSO"] {
-            hash.add(&cat(catalogue, model).unwrap_or_else(|why| why.to_string()));
+        for model in Model::ALL.map(|model| model.to_string()) {
+            hash.add(&cat(catalogue, &model).unwrap_or_else(|why| why.to_string()));
         }
         catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why.to_string())));
         catalogue.implementations(&self.implemented)?;
@@ -118,30 +112,6 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
     let Ok(entry) = named(entries, library) else { return Ok(()) };
     let variant = entry.variant(variant)?;
     hash.add_library(entry, variant, &variant.bounds)
-}
-
-/// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
-#[derive(Clone)]
-enum ModelChoice {
-    Network(Network),
-    Rules(Rules),
-}
-
-impl ModelChoice {
-    fn named(name: &str) -> Result<Self, InputError> {
-        let rules = Rules::preset(name).map(Self::Rules);
-        rules.or_else(|rules| {
-            Ok(Self::Network(
-                Network::named(name).map_err(|e| {
-                    InputError::new(Code::Argument, format!("{e}")).help(format!("for CORE_RMA: {rules}"))
-                })?,
-            ))
-        })
-    }
-
-    fn network(&self) -> Option<Network> {
-        if let Self::Network(network) = self { Some(*network) } else { None }
-    }
 }
 
 /// The engines that find outcomes.
@@ -239,7 +209,7 @@ fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, InputError> 
     let text = text_of(path)?;
     let own = || text.split_whitespace().next().and_then(|name| name.parse().ok());
     let is_wanted = args.model.is_none_or(|model: Model| own() == Some(model));
-    is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(ModelChoice::network))).transpose()
+    is_wanted.then(|| on(path, &text, args.rules.network())).transpose()
 }
 
 fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
@@ -332,12 +302,11 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
-    let rules =
-        if let Some(ModelChoice::Rules(rules)) = &args.network { rules.clone() } else { Rules::preset("core")? };
-    let rules = args.without.iter().fold(rules, |rules, &rule| rules.without(rule));
     match args.engine.into() {
-        Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
-        Engine::Declarative => Ok(machine::answered(catalogue, test, &chain, limits)),
+        Engine::Declarative => {
+            let of_rules = args.rules.solved(test, limits);
+            Ok(of_rules.unwrap_or_else(|| machine::answered(catalogue, test, &chain, limits)))
+        }
         engine => {
             let with_runs = machine::runs_after(limits.expired);
             Ok(with_runs(test, run::solve_with(engine, test, limits)?))

@@ -32,7 +32,7 @@ mod report;
 mod robust;
 pub(crate) mod run;
 mod serve;
-mod sharded;
+pub(crate) mod sharded;
 mod show;
 mod site;
 mod spec;

@@ -175,7 +175,7 @@ pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
 }
 
 /// Makes a progress bar with a message and the unit that it counts. Only terminals show it.
-pub(super) fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
+pub(crate) fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
     let bar = indicatif::ProgressBar::new(0);
     bar.set_message(message);
     bar.set_prefix(of_what);
@@ -187,7 +187,7 @@ pub(super) fn bar(message: String, of_what: &'static str) -> indicatif::Progress
 }
 
 /// Returns a progress callback `(done, total)` that moves a bar.
-pub(super) fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
+pub(crate) fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
     |done, of| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);

@@ -64,8 +64,11 @@ fn run_shard(
     Ok(0)
 }
 
+/// A deadline, and the results of other processes.
+pub(crate) type ShardContext<'a> = (&'a Deadline, Option<&'a ShardLog>);
+
 /// True if this process does one share of several.
-pub(super) fn is_shard(log: Option<&ShardLog>) -> bool {
+pub(crate) fn is_shard(log: Option<&ShardLog>) -> bool {
     log.is_some_and(|log| log.shard().is_some())
 }
 

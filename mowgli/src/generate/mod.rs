@@ -1,7 +1,6 @@
 //! The `generate` command: tests that probe a model rule by rule, for models and for machines.
 
 pub mod axioms;
-pub mod core_rma;
 
 use serde::Serialize;
 

@@ -7,20 +7,25 @@ use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::value::Val;
 use mowgli_rdma::message::MESSAGE;
 
-use super::{Parsed, Reader, Rule, Tree, advise, core_rma, fail, part};
+use super::{Parsed, Reader, Rule, Tree, advise, fail, part};
 use crate::error::{Code, InputError, Place};
 use crate::litmus::condition::Comparison;
-use crate::litmus::test::{Arg, Model, Statement};
+use crate::litmus::test::{Arg, Statement};
 
 /// The reason why a model has neither branches nor loops.
-pub(super) const ONCE: &str = "here a thread makes its statements once each, from top to bottom";
+const ONCE: &str = "here a thread makes its statements once each, from top to bottom";
 
 impl Reader<'_> {
+    /// Refuses a branch, a loop, an assumption or a wait for a model that has none.
+    pub(super) fn may_wait(&self, tree: &Tree<'_>) -> Parsed<()> {
+        self.model.notation().map_or(Ok(()), |own| {
+            advise(tree, Code::Unsupported, ONCE, format!("{} has {}", self.model, own.statements()))
+        })
+    }
+
     /// Reads the beginning of an `if` or a `while`.
     pub(super) fn open(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
-        if self.model == Model::CoreRma {
-            return advise(tree, Code::Unsupported, ONCE, format!("{} has {}", self.model, core_rma::STATEMENTS));
-        }
+        self.may_wait(tree)?;
         let guard = self.guard(thread, &part(tree, Rule::condition).expect("by the grammar"))?;
         let is_if = part(tree, Rule::is_if).is_some();
         self.add(thread, tree, if is_if { Statement::If(guard) } else { Statement::While(guard) });

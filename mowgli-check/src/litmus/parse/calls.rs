@@ -9,7 +9,7 @@ use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::{Switches, Way};
 
 use super::slips::written;
-use super::{Parsed, Reader, Rule, Tree, advise, at, call, core_rma, fail, part, parts};
+use super::{Parsed, Reader, Rule, Tree, advise, at, call, fail, part, parts};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::litmus::statements::{example, form};
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     fn has_flush(&self) -> bool {
-        !matches!(self.model, Model::CoreRma | Model::X86Tso)
+        self.model.notation().is_none() && self.model != Model::X86Tso
     }
 
     /// Returns the number of words of a put or a get: the last argument behind both places, if it is a number.
@@ -306,7 +306,7 @@ impl Reader<'_> {
         }))
     }
 
-    pub(super) fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
+    pub(in super::super) fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
         let text = name.as_str();
         if let Some(form) = written(text) {
             return fail(name, Code::Form, form);
@@ -347,8 +347,8 @@ impl Reader<'_> {
 
     /// Lists the statements of the model, for messages.
     pub(super) fn statements(&self) -> String {
-        if self.model == Model::CoreRma {
-            return core_rma::STATEMENTS.to_owned();
+        if let Some(own) = self.model.notation() {
+            return own.statements().to_owned();
         }
         let is_access = |library: Name, m: &Method| library == self.memory() && matches!(m.name, "Read" | "Write");
         let by_name = |library: Name, m: &Method| (m.is_statement || !m.is_of_object()) && !is_access(library, m);
@@ -367,8 +367,8 @@ impl Model {
             Self::RdmaWait(_) => "polls are of RDMA_TSO, and libraries of RDMA_WAIT without switches but networks",
             Self::RdmaTso(_) => "waits and libraries are of RDMA_WAIT",
             Self::RdmaSc => "rcas, rfaa and rxchg are of RDMA_TSO",
-            Self::CoreRma => "",
             Self::X86Tso => "what goes through a network is of RDMA_WAIT and RDMA_TSO",
+            _ => "",
         }
     }
 }

@@ -5,7 +5,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object};
 
-use super::{Parsed, Reader, Rule, Tree, advise, at, core_rma, fail, node_name, number, part, parts, value};
+use super::{Parsed, Reader, Rule, Tree, advise, at, fail, node_name, number, part, parts, value};
 use crate::error::{Code, InputError};
 use crate::litmus::test::Model;
 use crate::litmus::test::element;
@@ -96,9 +96,7 @@ impl Reader<'_> {
             }
             one => vec![one; size],
         };
-        if let Some(odd) = inits.iter().find(|v| self.model == Model::CoreRma && v.int().is_none()) {
-            return fail(&v, Code::Value, format!("{odd} is no integer, and {} has no other values", self.model));
-        }
+        inits.iter().try_for_each(|init| self.word_value(&v, *init).map(|_| ()))?;
         let word = |(i, init): (i64, &Val)| (element(name, i), Object::new(self.memory()).at(node).init(*init));
         Ok((0..).zip(&inits).map(word).collect())
     }
@@ -119,7 +117,7 @@ impl Reader<'_> {
 
     /// Reads a thread that serves the others.
     fn server(&mut self, name: &Tree<'_>) -> Parsed<()> {
-        if self.model == Model::CoreRma {
+        if self.model.notation().is_some() {
             return fail(
                 name,
                 Code::Unsupported,
@@ -157,14 +155,10 @@ impl Reader<'_> {
     /// Reads the object of a declaration.
     fn declared(&mut self, tree: &Tree<'_>, kinds: &[Tree<'_>]) -> Parsed<Object> {
         let kind = kinds.iter().map(|t| t.as_str()).join(" ");
-        if self.model == Model::CoreRma && kinds.is_empty() {
+        if let (Some(own), []) = (self.model.notation(), kinds) {
             let at = part(tree, Rule::at);
             let node = self.node_or_machine(at.as_ref().unwrap_or(tree), "x@1 = 0")?;
-            return self.begun(
-                Object::new(self.memory()).at(node),
-                &DeclarationForm { kind: "", parts: &[DeclarationPart::Init] },
-                tree,
-            );
+            return self.begun(Object::new(self.memory()).at(node), &own.words(), tree);
         }
         let Some((library, form)) = self.known.declared(&kind).map(|(library, form)| (library.name, form)) else {
             return Err(at(kinds.first().unwrap_or(tree), self.no_kind(&kind)));
@@ -201,8 +195,7 @@ impl Reader<'_> {
             part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).map(|t| number::<usize>(&t)).transpose()?;
         for kind in form.parts {
             object = match (kind, &begins) {
-                (DeclarationPart::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
-                (DeclarationPart::Init, Some(v)) => object.init(value(v)?),
+                (DeclarationPart::Init, Some(v)) => object.init(self.word_value(v, value(v)?)?),
                 (&DeclarationPart::Tuple { least }, Some(v)) => match value(v)? {
                     init @ Val::Tuple(parts) if parts.parts().len() >= least => object.init(init),
                     _ => return fail(v, Code::Value, format!("the initial value is to be a tuple of {least} or more")),
@@ -223,6 +216,12 @@ impl Reader<'_> {
             };
         }
         Ok(object)
+    }
+
+    /// Returns a value that a word can have.
+    pub(in super::super) fn word_value(&self, tree: &Tree<'_>, value: Val) -> Parsed<Val> {
+        let why = self.model.notation().and_then(|own| own.no_value(value));
+        why.map_or(Ok(value), |why| fail(tree, Code::Value, why))
     }
 
     /// Adds a value for each place to an object.

@@ -11,7 +11,7 @@ use crate::error::{Code, InputError};
 use crate::litmus::test::{Arg, Model, Sign, Statement, element};
 
 impl Reader<'_> {
-    pub(super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
+    pub(in super::super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
         self.world.objects.get(&Loc::new(name.as_str().trim())).map(|o| o.library)
     }
 
@@ -68,7 +68,7 @@ impl Reader<'_> {
         self.register(thread, &name).map(|r| Arg::Register(r, 0))
     }
 
-    pub(super) fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+    pub(in super::super) fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         if let Some(pointee) = pointee(tree) {
             return self.pointed(thread, &pointee);
         }
@@ -105,7 +105,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn remote(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+    pub(in super::super) fn remote(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         if let Some(pointee) = pointee(tree) {
             return self.pointed(thread, &pointee);
         }
@@ -145,7 +145,7 @@ impl Reader<'_> {
         Ok(Val::tuple(&all))
     }
 
-    pub(super) fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+    pub(in super::super) fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let form = tree.clone().into_inner().next().expect("an expression has a form");
         match form.as_rule() {
             Rule::value => Ok(Arg::Val(self.value(&form)?)),
@@ -183,9 +183,9 @@ impl Reader<'_> {
 
     /// Reads a register that is added to another one.
     fn summand(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Name> {
-        if self.model == Model::CoreRma {
-            let (model, others) = (self.model, [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc, Model::X86Tso]);
-            let others = others.iter().join(", ");
+        if self.model.notation().is_some() {
+            let (model, mut others) = (self.model, Model::ALL.into_iter().filter(|other| other.notation().is_none()));
+            let others = others.join(", ");
             let message = format!("{model} adds numbers to a register, as a + 1; sums of registers are of {others}");
             return fail(tree, Code::Unsupported, message);
         }
@@ -347,7 +347,7 @@ impl Reader<'_> {
     }
 
     /// Reads a node that exists.
-    pub(super) fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
+    pub(in super::super) fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
         let node = node_name(tree)?;
         if node.0 > self.world.nodes {
             return self.no_node(tree, node);

@@ -6,8 +6,7 @@ use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::value::Val;
 
-use super::blocks::ONCE;
-use super::{Parsed, Reader, Rule, Tree, advise, at, call, core_rma, fail, part, parts};
+use super::{Parsed, Reader, Rule, Tree, advise, at, call, fail, part, parts};
 use crate::error::{Code, InputError};
 use crate::litmus::test::{Arg, Model, Statement};
 
@@ -109,11 +108,10 @@ impl Reader<'_> {
     pub(super) fn statement(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
         let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
         let first = tree.clone().into_inner().next().expect("a statement has a form");
+        if matches!(first.as_rule(), Rule::assumption | Rule::waiting) {
+            self.may_wait(tree)?;
+        }
         match first.as_rule() {
-            Rule::assumption | Rule::waiting if self.model == Model::CoreRma => {
-                let help = format!("{} has {}", self.model, core_rma::STATEMENTS);
-                return advise(tree, Code::Unsupported, ONCE, help);
-            }
             Rule::assumption => {
                 let condition = part(&first, Rule::condition).expect("by the grammar");
                 return self.guard(thread, &condition).map(Statement::Assume);
@@ -122,16 +120,17 @@ impl Reader<'_> {
             _ => {}
         }
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
-        if self.model == Model::CoreRma {
+        if let Some(own) = self.model.notation() {
             if let Some(way) = part(&action, Rule::way) {
                 let message = format!("calls of {} are made in one way", self.model);
                 return advise(&way, Code::Unsupported, message, "leave this out");
             }
-            return self.core_rma(thread, target.as_ref(), &action);
+            return own.statement(self, thread, target.as_ref(), &action);
         }
         let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
         if let Some(access) = suffix.filter(|t| t.as_rule() == Rule::access).last() {
-            let message = format!("only {} distinguishes atomic and other accesses", Model::CoreRma);
+            let mut others = Model::ALL.into_iter().filter(|model| model.notation().is_some());
+            let message = format!("only {} distinguishes atomic and other accesses", others.join(" and "));
             return fail(&access, Code::Unsupported, message);
         }
         match (action.as_rule(), target) {

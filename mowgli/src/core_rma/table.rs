@@ -11,7 +11,7 @@ use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Generated;
+use crate::generate::Generated;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
 use crate::shards::log::RunPart;

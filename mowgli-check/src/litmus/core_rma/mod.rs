@@ -1,15 +1,17 @@
 //! Litmus tests of coreRMA: from a test to a program and its outcomes, and from a program to a test.
 
+mod clients;
+mod notation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::search::outcome::{Explored, Outcome};
 use mowgli_core::search::problem::{Found, Limits};
 use mowgli_core::search::runs::Stop;
-use mowgli_core::soundness::client::Client;
+use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
@@ -19,8 +21,12 @@ use mowgli_rdma::core_rma::program::{
 
 use super::answer::{Answer, vacuous};
 use super::print;
-use super::test::{self, Arg, Assertion, Observable, Test};
+use super::semantics::{OwnAction, OwnExecution, OwnExecutions, OwnSemantics};
+use super::test::{self, Arg, Assertion, Observable, Test, TestThread};
 use crate::interrupt::{Undecided, cause};
+
+/// coreRMA.
+pub(super) struct CoreRma;
 
 fn process(node: Node) -> usize {
     usize::from(node.0) - 1
@@ -31,7 +37,7 @@ fn process(node: Node) -> usize {
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
 #[must_use]
-pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
+fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
     let mut program = Program { variables: Vec::new(), processes: vec![Vec::new(); test.world.nodes.into()] };
     let mut position = BTreeMap::new();
     for (&loc, object) in &test.world.objects {
@@ -137,46 +143,75 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     explored.stats.classes = outputs.values().sum();
     // Each statement of coreRMA runs once and none waits, so no execution is stuck.
     let answer = Answer::new(test, outcomes, explored, Found::new(BTreeMap::new(), None));
-    Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..answer }
+    Answer { rules: (*rules != Rules::core()).then(|| rules.to_string()), ..answer }
 }
 
-/// Outcomes of a test with an execution of each.
-pub type Witnesses = Found<BTreeMap<Vec<Val>, Witness>>;
+impl OwnSemantics for CoreRma {
+    fn solve(&self, test: &Test, limits: Limits<'_>) -> Answer {
+        solve(test, &Rules::core(), limits)
+    }
 
-/// Returns for each outcome of a test an execution that has it.
-///
-/// # Panics
-/// If the test is not one of coreRMA that was parsed.
-pub fn witnesses(test: &Test, limits: Limits<'_>) -> Witnesses {
-    let asked = ProgramOfTest::new(test);
-    let found = execution::witnesses(&asked.program, &Rules::core(), &asked.observed, limits.expired);
-    let found = found.expect("the parser checks its size");
-    let (found, stop) = found.so_far();
-    let shown = found.iter().map(|(output, witness)| (asked.shown(output), witness.clone())).collect();
-    Found::new(shown, stop.cloned().map(cause))
+    fn executions(&self, test: &Test, limits: Limits<'_>) -> OwnExecutions {
+        let asked = ProgramOfTest::new(test);
+        let found = execution::witnesses(&asked.program, &Rules::core(), &asked.observed, limits.expired);
+        let found = found.expect("the parser checks its size");
+        let (found, stop) = found.so_far();
+        let shown = found.iter().map(|(output, witness)| (asked.shown(output), of_witness(test, witness))).collect();
+        Found::new(shown, stop.cloned().map(cause))
+    }
+
+    fn explain(
+        &self,
+        test: &Test,
+        assertion: &Assertion,
+        executions: &OwnExecutions,
+        limits: Limits<'_>,
+    ) -> Result<String, Undecided> {
+        explain(test, assertion, executions, limits)
+    }
+
+    fn why_no_cat(&self) -> &'static str {
+        "which of its executions there are depends on the values that undefined reads return"
+    }
+
+    fn why_no_lisa(&self) -> &'static str {
+        "its executions are not those of a set of subevents with relations between them"
+    }
+
+    fn clients(&self) -> Box<dyn Subject + Sync> {
+        Box::new(clients::WithFlushes)
+    }
+
+    fn with_polls(&self, world: &World, client: &Client) -> Client {
+        clients::with_polls(world, client)
+    }
+
+    fn outcomes(&self, world: &World, client: &Client, expired: &dyn Fn() -> bool) -> Result<BTreeSet<Outcome>, Stop> {
+        clients::outcomes(world, client, expired)
+    }
+
+    fn litmus(&self, name: &str, world: &World, client: &Client) -> String {
+        clients::litmus(name, world, client)
+    }
 }
 
-/// Explains why the condition of an assertion can hold, or names the rules that forbid it.
-///
-/// # Errors
-/// The question that a limit kept from being decided.
-pub fn explain(
+fn explain(
     test: &Test,
     assertion: &Assertion,
-    witnesses: &Witnesses,
+    executions: &OwnExecutions,
     limits: Limits<'_>,
 ) -> Result<String, Undecided> {
-    let (witnesses, stop) = witnesses.so_far();
-    if let Some((values, witness)) = witnesses.iter().find(|(values, _)| assertion.condition.holds(values)) {
+    let (executions, stop) = executions.so_far();
+    if let Some((values, execution)) = executions.iter().find(|(values, _)| assertion.condition.holds(values)) {
         let names = test.shown.iter().map(|(name, _)| name);
         let outcome = names.zip(values).map(|(name, v)| format!("{name}={v}")).join(", ");
-        return Ok(format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness)));
+        return Ok(format!("The outcome {outcome} is that of this execution:\n{}", execution.text));
     }
     let title = format!("{}: ({})", test.name, assertion.text);
     if let Some(stop) = stop {
         return Err(Undecided::new(format!("{title}: whether an execution has it"), stop.clone()));
     }
-    if witnesses.is_empty() {
+    if executions.is_empty() {
         return Ok(vacuous());
     }
     let allows = |rules: &Rules| {
@@ -197,9 +232,27 @@ pub fn explain(
     Ok(format!("No execution has it; {why}.\n"))
 }
 
+/// Returns a witness as data.
+fn of_witness(test: &Test, witness: &Witness) -> OwnExecution {
+    let own = |id: usize| OwnAction { id, kind: witness.actions[id].kind.to_string(), text: action(test, witness, id) };
+    let of_thread = |(thread, &node): (&TestThread, &Node)| {
+        let statements = 0..thread.source.len();
+        statements.map(|statement| of_statement(witness, node, statement).map(own).collect()).collect()
+    };
+    let is_shown = |a: usize| witness.actions[a].kind != ActionType::Init;
+    let relations = relations(witness).into_iter().map(|(name, mut pairs)| {
+        pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
+        (name, pairs)
+    });
+    OwnExecution {
+        threads: test.threads.iter().zip(&test.world.threads).map(of_thread).collect(),
+        relations: relations.filter(|(_, pairs)| !pairs.is_empty()).collect(),
+        text: pictured(test, witness),
+    }
+}
+
 /// Prints an action of a witness: what it does, to which variable, with which value.
-#[must_use]
-pub fn action(test: &Test, witness: &Witness, a: usize) -> String {
+fn action(test: &Test, witness: &Witness, a: usize) -> String {
     let name = |x: usize| test.world.objects.keys().nth(x).map_or_else(String::new, ToString::to_string);
     let Action { kind, reads, writes, .. } = witness.actions[a];
     let with = |verb: &str, x: Option<usize>, v: Option<Value>| match (x, v) {
@@ -213,6 +266,7 @@ pub fn action(test: &Test, witness: &Witness, a: usize) -> String {
     format!("{kind}{}{wrote}", with("read", reads, witness.read[a]))
 }
 
+/// Prints the actions of each statement, and the relations.
 fn pictured(test: &Test, witness: &Witness) -> String {
     let mut out = String::new();
     let all = &witness.actions;
@@ -240,84 +294,18 @@ fn pictured(test: &Test, witness: &Witness) -> String {
 }
 
 /// Returns the actions of a statement of the process on this node, by position.
-pub fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
+fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
     let is_own = move |a: &Action| a.kind != ActionType::Init && a.src == process(node) && a.statement == statement;
     witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
 }
 
 /// Returns the relations on the actions of a witness: reads-from, races, and happens-before rule by rule.
-#[must_use]
-pub fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
+fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
     let rules: BTreeSet<Rule> = witness.edges.iter().map(|e| e.rule).collect();
     let of_rule = |rule: Rule| witness.edges.iter().filter(|e| e.rule == rule).map(|e| (e.from, e.to)).collect();
     let rules = rules.into_iter().map(|rule| (rule.to_string(), of_rule(rule)));
     let own = [("rf", &witness.rf), ("race", &witness.races)].map(|(name, pairs)| (name.to_owned(), pairs.clone()));
     own.into_iter().chain(rules).filter(|(_, pairs): &(_, Vec<_>)| !pairs.is_empty()).collect()
-}
-
-/// Translates a client of memory words into a program, each poll into a flush. The variables are in the order of the
-/// world's objects.
-fn of_client(world: &World, client: &Client) -> Program {
-    let owned = world.objects.iter().filter_map(|(&x, o)| Some((x, o.node?, o.init.int()?)));
-    let (names, variables): (Vec<Loc>, Vec<Variable>) =
-        owned.map(|(x, node, init)| (x, Variable { owner: process(node), init })).unzip();
-    let mut processes = vec![Vec::new(); world.nodes.into()];
-    for (calls, node) in client.threads.iter().zip(&world.threads) {
-        let mut registers = 0;
-        let statement = |call: &Call| {
-            let place = |i: usize| {
-                let variable = names.iter().position(|x| *x == call.loc(i)).expect("a word of the world");
-                SharedAccess { variable, atomic: true }
-            };
-            match (call.method.text(), call.args.last()) {
-                ("Read", _) => {
-                    registers += 1;
-                    CoreRmaStatement::Read { register: registers - 1, from: place(0) }
-                }
-                ("Write", Some(Val::Int(i))) => CoreRmaStatement::Write { to: place(0), value: LocalExpr::Int(*i) },
-                ("Put", _) => CoreRmaStatement::Put { to: place(0), from: place(1) },
-                ("Get", _) => CoreRmaStatement::Get { to: place(0), from: place(1) },
-                ("Poll", Some(Val::Node(n))) => CoreRmaStatement::Flush { process: process(*n) },
-                (other, _) => unreachable!("{other} is not in the fragment"),
-            }
-        };
-        processes[process(*node)] = calls.iter().map(statement).collect();
-    }
-    Program { variables, processes }
-}
-
-/// Returns all outcomes of a client of memory words, with the last values of all words. Each poll becomes a flush.
-///
-/// # Errors
-/// If the time is up.
-pub fn outcomes(world: &World, client: &Client, expired: &dyn Fn() -> bool) -> Result<BTreeSet<Outcome>, Stop> {
-    let program = of_client(world, client);
-    let observed: Vec<usize> = (0..program.variables.len()).collect();
-    let found = execution::outcomes(&program, &Rules::core(), &observed, expired).expect("clients are small");
-    let reads = |node: &Node| {
-        program.processes[process(*node)].iter().filter(|s| matches!(s, CoreRmaStatement::Read { .. })).count()
-    };
-    let outcome = |output: &Vec<Value>| {
-        let mut values = output.iter().map(|v| value(*v));
-        // Processes are in the order of nodes, threads in their own.
-        let of_node: BTreeMap<Node, Val> = world
-            .threads
-            .iter()
-            .sorted()
-            .map(|node| (*node, Val::tuple(&values.by_ref().take(reads(node)).collect::<Vec<_>>())))
-            .collect();
-        let outputs = world.threads.iter().map(|node| of_node[node]).collect();
-        Outcome { outputs, finals: values.collect() }
-    };
-    Ok(found.all()?.keys().map(outcome).collect())
-}
-
-/// Prints a client of memory words as a litmus test of coreRMA.
-#[must_use]
-pub fn client(name: &str, world: &World, client: &Client) -> String {
-    let program = of_client(world, client);
-    let names: Vec<String> = world.objects.keys().map(ToString::to_string).collect();
-    text(name, None, &program, &names, &[])
 }
 
 /// Returns names of variables: x, y, z, w, then v4 and so on.

@@ -1,15 +1,20 @@
-//! The statements of coreRMA.
+//! The notation of coreRMA: how statements are read and printed.
 
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::core_rma::CORE_RMA;
+use mowgli_rdma::core_rma::program::MOST;
 
-use super::{Parsed, Reader, Rule, Tree, advise, call, fail, part, parts, value};
+use super::{CoreRma, program};
 use crate::error::Code;
-use crate::litmus::test::{Arg, Model, Statement};
+use crate::litmus::parse::{Parsed, Reader, Rule, Tree, advise, call, fail, part, parts, value};
+use crate::litmus::print::argument;
+use crate::litmus::semantics::OwnNotation;
+use crate::litmus::test::{Arg, Model, Statement, Test};
 
 /// The statements, for messages.
-pub(super) const STATEMENTS: &str = "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)";
+const STATEMENTS: &str = "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)";
 
 /// Returns an access and whether it is atomic, which is the default.
 fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
@@ -24,21 +29,58 @@ fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
     }
 }
 
-/// Reads a value of coreRMA, which has integers only.
-pub(super) fn integer(tree: &Tree<'_>) -> Parsed<Val> {
-    match value(tree)? {
-        v @ Val::Int(_) => Ok(v),
-        v => fail(tree, Code::Value, format!("{v} is no integer, and {} has no other values", Model::CoreRma)),
+impl OwnNotation for CoreRma {
+    fn statements(&self) -> &'static str {
+        STATEMENTS
     }
-}
 
-impl Reader<'_> {
-    pub(super) fn core_rma(
-        &mut self,
+    fn words(&self) -> DeclarationForm {
+        DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] }
+    }
+
+    fn no_value(&self, value: Val) -> Option<String> {
+        let why = || format!("{value} is no integer, and {} has no other values", Model::CoreRma);
+        value.int().is_none().then(why)
+    }
+
+    fn statement(
+        &self,
+        reader: &Reader<'_>,
         thread: usize,
         target: Option<&Tree<'_>>,
         action: &Tree<'_>,
     ) -> Parsed<Statement> {
+        reader.core_rma(thread, target, action)
+    }
+
+    fn fault(&self, test: &Test) -> Option<String> {
+        let why = || format!("a program of {} has at most {MOST} actions", test.model);
+        (program(test).0.size() > MOST).then(why)
+    }
+
+    fn call(&self, method: &str, args: &[Arg]) -> String {
+        let place = |i: usize| {
+            let suffix = if args.get(2 * i + 1) == Some(&Arg::Val(Val::Bool(false))) { ".n" } else { "" };
+            args.get(2 * i).map_or_else(String::new, |x| argument(x, true)) + suffix
+        };
+        match method {
+            "Write" => format!("{} := {}", place(0), argument(&args[2], false)),
+            "Put" => format!("put({}, {})", place(0), place(1)),
+            "Get" => format!("{} := get({})", place(0), place(1)),
+            "RGA" => format!("{} := rga({}, {})", place(0), place(1), place(2)),
+            "CAS" => format!("{} := cas({}, {}, {})", place(0), place(1), place(2), place(3)),
+            "Flush" => format!("flush({})", argument(&args[0], true)),
+            _ => place(0),
+        }
+    }
+
+    fn returns(&self, method: &str) -> bool {
+        matches!(method, "Read" | "CAS" | "Xchg" | "FAA")
+    }
+}
+
+impl Reader<'_> {
+    fn core_rma(&self, thread: usize, target: Option<&Tree<'_>>, action: &Tree<'_>) -> Parsed<Statement> {
         let mut all = target.iter().map(|t| (*t).clone()).chain([action.clone()]);
         let computed = |t: &Tree<'_>| matches!(t.as_rule(), Rule::element | Rule::pointee | Rule::pointer);
         if let Some(place) = all.find_map(|t| std::iter::once(t.clone()).chain(t.into_inner().flatten()).find(computed))
@@ -62,7 +104,7 @@ impl Reader<'_> {
 
     fn local_statement(&self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
         if let Some(v) = part(source, Rule::value) {
-            integer(&v)?;
+            self.word_value(&v, value(&v)?)?;
         }
         let from = access(source).filter(|(name, _)| self.is_declared(name));
         let to = access(target).filter(|(name, _)| self.is_declared(name));
