@@ -106,7 +106,7 @@ fn a_name_is_of_the_part_whose_sets_have_its_indices() {
         for n in (all_nodes()) { x.part("copy", [n]) => word(); }
         for t in (all_threads()) { x.part("seen", [t]) => word().at(node(t)); }
     };
-    let of = |role, index: Expr| parts.get(x.part(role, [index]));
+    let of = |role, index: Expr| parts.get(x.part(role, [index]), &|_, _| true);
     assert_eq!(of("word", 1.into()), Some(word()));
     assert_eq!(of("word", 3.into()), Some(word().init(initial(x))));
     assert_eq!(of("word", ExprTerm::Arg(1, "k").into()), None, "it may be either");
@@ -114,6 +114,8 @@ fn a_name_is_of_the_part_whose_sets_have_its_indices() {
     assert_eq!((of("copy", here()), of("copy", me())), (Some(word()), None));
     assert_eq!((of("seen", me()), of("seen", here())), (Some(word().at(node(me()))), None));
     assert_eq!(of("seen", Tid(9).into()), None, "a world may have no such thread");
+    let sure_of_none = parts.get(x.part("seen", [me()]), &|_, _| false);
+    assert_eq!(sure_of_none, None, "the index may be in no set");
 }
 
 #[test]

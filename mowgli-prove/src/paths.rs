@@ -18,15 +18,17 @@
 //!
 //! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::event::SourceLine;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
+use mowgli_core::ids::Name;
 use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::term::body::{Body, CallTerm, Stmt};
 use mowgli_core::term::method::{self, Returns};
+use mowgli_core::term::parts::{ObjectTerm, Parts};
 use mowgli_core::value::Val;
 
 use crate::classes::classes;
@@ -165,7 +167,7 @@ pub(crate) fn is_condition(e: Expr) -> bool {
 fn is_integer(e: Expr) -> bool {
     match e.term() {
         ExprTerm::Val(Val::Int(_)) | ExprTerm::Of(Function::Int | Function::Len, _) => true,
-        ExprTerm::Op(Op::Add | Op::Sub, a, _) => is_integer(*a),
+        ExprTerm::Op(Op::Add | Op::Sub | Op::Div | Op::Rem, a, _) => is_integer(*a),
         _ => false,
     }
 }
@@ -218,6 +220,8 @@ struct SymbolicState {
     decided: Vec<PathCondition>,
     left_out: Vec<LeftOutCall>,
     as_many_after: Option<usize>,
+    /// The variables of `for`, each with the set that it goes through.
+    elements: Vec<(Expr, Expr)>,
 }
 
 impl SymbolicState {
@@ -238,6 +242,23 @@ impl SymbolicState {
         let mut state = self.clone();
         state.decided.push(PathCondition { condition, holds, is_fact: false });
         state
+    }
+
+    /// Lets a variable of the body be any element of a set.
+    fn bind(&mut self, var: Var, element: Var, set: Expr) {
+        let element: Expr = ExprTerm::Var(element).into();
+        self.vars.insert(var.number, element);
+        self.elements.retain(|(known, _)| *known != element);
+        self.elements.push((element, set));
+    }
+
+    /// True if the value of an expression is surely an element of a set, by what is known so far.
+    fn is_in(&self, e: Expr, set: Expr) -> bool {
+        let memberships = self.decided.iter().filter(|d| d.holds).filter_map(|d| match d.condition.term() {
+            ExprTerm::Op(Op::In, e, set) => Some((*e, *set)),
+            _ => None,
+        });
+        is_in(e, set, &memberships.chain(self.elements.iter().copied()).collect::<Vec<_>>())
     }
 
     /// Returns the calls since an earlier state, which must all be made once.
@@ -310,7 +331,11 @@ fn loops(body: &Body) -> usize {
 /// Symbolic execution for one form of arguments.
 #[derive(Clone)]
 pub(crate) struct SymbolicExecutor<'a> {
+    /// The library whose calls have these bodies.
+    pub library: Name,
     pub below: &'a Libraries,
+    /// The objects that the implementation declares.
+    pub parts: Option<&'a Parts>,
     /// The form of the arguments.
     pub arguments: Vec<ArgumentForm>,
     /// The sizes of the objects that are arguments, if all objects have the same size.
@@ -322,6 +347,8 @@ pub(crate) struct SymbolicExecutor<'a> {
     pub has_rounds: bool,
     /// The number of variables for unknown values so far.
     pub fresh: Cell<usize>,
+    /// The refusal of the first call of an object that may not be there.
+    pub missing: RefCell<Option<Refusal>>,
 }
 
 impl SymbolicExecutor<'_> {
@@ -353,7 +380,8 @@ impl SymbolicExecutor<'_> {
                 refusal!("which calls it makes depends on `{condition}`, which is about threads, nodes or objects");
             return Err(depends.at(place_of(body)));
         }
-        paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect()
+        let paths = paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect();
+        self.missing.take().map_or(paths, Err)
     }
 
     fn follow(&self, body: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
@@ -411,6 +439,10 @@ impl SymbolicExecutor<'_> {
         let method = self.method(&call)?;
         let mut times = Times::Once;
         for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
+            if kind.is_object() && !is_contradiction(&state.decided) {
+                let mut missing = self.missing.borrow_mut();
+                *missing = missing.take().or(self.has_object(&call, *arg, &state).err());
+            }
             if *kind != method::ArgumentKind::Nodes {
                 continue;
             }
@@ -431,6 +463,34 @@ impl SymbolicExecutor<'_> {
         let calls = vec![PathCall { call, name, ends_loop: false }];
         state.steps.push(PathStep { times, element: None, calls });
         Ok((state, BodyEnd::Value(value)))
+    }
+
+    /// Refuses a call of an object that may not be there, or be of another library (LOCO Def. 3.9). An object is an argument of
+    /// the client's call, or declared. Paths that go on for ever make such calls, too.
+    fn has_object(&self, call: &CallTerm, of: Expr, state: &SymbolicState) -> Result<(), Refusal> {
+        let is_in = |e: Expr, set: Expr| state.is_in(self.simplified(e), self.simplified(set));
+        let owner = match of.term() {
+            ExprTerm::Part(..) => self.declared(of, &is_in).map(|object| object.library),
+            ExprTerm::Arg(i, _) if self.arguments[*i] == ArgumentForm::Location => Ok(self.library),
+            _ if self.is_name(of) => {
+                Err(refusal!("{of} in {call} is neither declared nor an object of the client's call"))
+            }
+            _ => return Ok(()),
+        };
+        match owner? {
+            owner if owner == call.library => Ok(()),
+            owner => Err(refusal!("{of} is of {owner}, and {} is a call of {}", call.method, call.library)),
+        }
+    }
+
+    /// Returns the object with a name, as the implementation declares it: see [`Parts::get`].
+    pub fn declared(&self, name: Expr, is_in: &dyn Fn(Expr, Expr) -> bool) -> Result<ObjectTerm, Refusal> {
+        let parts = self.parts;
+        let parts = parts.ok_or_else(|| refusal!("its objects are declared by a Rust function, and not by `parts`"))?;
+        parts.get(name, is_in).ok_or_else(|| match parts.get(name, &|_, _| true) {
+            Some(_) => refusal!("the implementation may not declare {name}: an index may be outside of its set"),
+            None => refusal!("the implementation does not declare {name}"),
+        })
     }
 
     fn method(&self, call: &CallTerm) -> Result<&'static method::Method, Refusal> {
@@ -479,7 +539,7 @@ impl SymbolicExecutor<'_> {
         state: &SymbolicState,
     ) -> Result<Option<Round>, Refusal> {
         let mut inside = state.clone();
-        inside.vars.insert(x.number, ExprTerm::Var(element).into());
+        inside.bind(x, element, set);
         let mut found: Option<Round> = None;
         for (after, end) in self.follow(round, inside)? {
             if matches!(end, BodyEnd::Broken(_)) {
@@ -606,13 +666,13 @@ impl SymbolicExecutor<'_> {
     }
 
     /// Executes a loop that only reads, and keeps the last call of the last round.
-    fn waits(&self, round: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
+    fn waits(&self, round: &Body, mut state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
         let base = state.position();
         let (times, element, outcomes) = match round.stmt() {
             Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == ExprTerm::AllThreads => {
                 let element = Var { number: ELEMENT + x.number, name: x.name };
-                let mut inside = state.clone();
-                inside.vars.insert(x.number, ExprTerm::Var(element).into());
+                state.bind(*x, element, ExprTerm::AllThreads.into());
+                let inside = state.clone();
                 (Times::Ended, Some(element), self.follow(one, inside)?)
             }
             _ => (Times::Once, None, self.follow(round, state.clone())?),
@@ -1044,6 +1104,46 @@ pub(crate) fn listed(set: Expr) -> Option<Vec<Expr>> {
     }
 }
 
+/// True if the value of an expression is surely an element of a set or tuple. `known` are elements, each with a set that it is in.
+/// No thread and no node is there by its number alone, because some worlds do not have it.
+fn is_in(e: Expr, set: Expr, known: &[(Expr, Expr)]) -> bool {
+    let is_known = |(of, all): &(Expr, Expr)| *of == e && is_subset(*all, set, known);
+    let of_its_form = || match (e.term(), set.term()) {
+        (ExprTerm::Me, ExprTerm::AllThreads) => true,
+        (ExprTerm::Of(Function::Node, of), ExprTerm::Of(Function::Nodes, threads)) => is_in(*of, *threads, known),
+        (ExprTerm::Of(Function::Node, of), ExprTerm::AllNodes) => {
+            matches!(of.term(), ExprTerm::Arg(..) | ExprTerm::Part(..))
+                || is_in(*of, ExprTerm::AllThreads.into(), known)
+        }
+        (ExprTerm::Of(Function::First, all), _) => is_subset(*all, set, known),
+        // A remainder is not negative.
+        (ExprTerm::Op(Op::Rem, of, by), ExprTerm::Op(Op::Range, from, to)) => {
+            by == to && is_integer(*of) && int(*from).is_some_and(|from| from <= 0)
+        }
+        (ExprTerm::Val(Val::Int(k)), ExprTerm::Op(Op::Range, from, to)) => {
+            int(*from).zip(int(*to)).is_some_and(|(from, to)| (from..to).contains(k))
+        }
+        _ => listed(set).is_some_and(|all| all.contains(&e)),
+    };
+    known.iter().any(is_known) || of_its_form()
+}
+
+/// True if every element of a set or tuple is surely an element of another one.
+fn is_subset(set: Expr, of: Expr, known: &[(Expr, Expr)]) -> bool {
+    let threads: Expr = ExprTerm::AllThreads.into();
+    let of_its_form = || match (set.term(), of.term()) {
+        (ExprTerm::Op(Op::Without, all, _), _) | (ExprTerm::Of(Function::Rest | Function::Reversed, all), _) => {
+            is_subset(*all, of, known)
+        }
+        (ExprTerm::Of(Function::Only, one), _) => is_in(*one, of, known),
+        (ExprTerm::Of(Function::Members, _), ExprTerm::AllThreads) | (ExprTerm::Arg(..), ExprTerm::AllNodes) => true,
+        (ExprTerm::Of(Function::Nodes, some), ExprTerm::Of(Function::Nodes, all)) => is_subset(*some, *all, known),
+        (ExprTerm::Of(Function::Nodes, some), ExprTerm::AllNodes) => is_subset(*some, threads, known),
+        _ => listed(set).is_some_and(|all| all.into_iter().all(|e| is_in(e, of, known))),
+    };
+    set == of || of_its_form()
+}
+
 fn equal(a: Expr, b: Expr) -> Expr {
     folded(ExprTerm::Op(Op::Eq, a, b).into())
 }
@@ -1120,9 +1220,10 @@ fn folded(e: Expr) -> Expr {
 mod tests {
     use mowgli_core::expr::{Opaque, all_nodes, all_threads, me, members, nodes, range};
     use mowgli_core::term::body::body;
-    use mowgli_libraries::sv::{Method as Sv, Sv as Variables};
+    use mowgli_core::term::parts::parts;
+    use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};
     use mowgli_rdma::to;
-    use mowgli_rdma::wait::{Method as Wait, Wait as Memory};
+    use mowgli_rdma::wait::{Method as Wait, WAIT, Wait as Memory};
 
     use super::*;
 
@@ -1133,9 +1234,22 @@ mod tests {
     /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
     fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, Refusal> {
         let below = Libraries::over(to).with(Memory).with(Variables);
-        let arguments = vec![ArgumentForm::Location, ArgumentForm::Data];
-        let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
-        let reader = SymbolicExecutor { below: &below, arguments, sizes, has_roles: false, has_rounds, fresh };
+        let parts = parts! { static x =>
+            for t in (all_threads()) { x.part("count", [t]) => ObjectTerm::new(SV); }
+            for n in (all_nodes()) { x.part("copy", [n]) => ObjectTerm::new(WAIT); }
+            for k in (range(1, 3)) { x.part("word", [k]) => ObjectTerm::new(WAIT); }
+        };
+        let reader = SymbolicExecutor {
+            library: WAIT,
+            below: &below,
+            parts: Some(parts),
+            arguments: vec![ArgumentForm::Location, ArgumentForm::Data],
+            sizes: BTreeMap::from([(0, 2)]),
+            has_roles: false,
+            has_rounds,
+            fresh: Cell::new(0),
+            missing: RefCell::default(),
+        };
         reader.paths(&body(argument(0), argument(1)))
     }
 
@@ -1200,22 +1314,22 @@ mod tests {
 
     #[test]
     fn a_for_is_a_step_for_each_or_unrolled() {
-        let part = |x: Expr, t| x.part("count", [t]);
+        let (count, copy) = (|x: Expr, t| x.part("count", [t]), |x: Expr, n| x.part("copy", [n]));
         let of_members = texts(|x, _| {
             body! {
-                for t in (members(x)) { Sv::read(part(x, t)) }
-                for n in (nodes(members(x)).without(here())) { Wait::put(part(x, n), x, Val::NoWid) }
-                Sv::bcast(x, Val::NoWid, all_nodes().without(here()));
+                for t in (members(x)) { Sv::read(count(x, t)) }
+                for n in (nodes(members(x)).without(here())) { Wait::put(copy(x, n), x, Val::NoWid) }
+                Sv::bcast(count(x, me()), Val::NoWid, all_nodes().without(here()));
             }
         });
         let [one] = &of_members[..] else { panic!("{of_members:?}") };
         assert!(one.contains("Each(Members(Members { of: 0, but_first: false })): sv::Read(x.count[t]); "), "{one}");
-        assert!(one.contains("Each(Nodes(Nodes { of: Members(0), but_own: true })): Put(x.count[n], x, _); "), "{one}");
-        assert!(one.contains("IfAny(Nodes { of: All, but_own: true }): sv::Bcast(x, _, "), "{one}");
+        assert!(one.contains("Each(Nodes(Nodes { of: Members(0), but_own: true })): Put(x.copy[n], x, _); "), "{one}");
+        assert!(one.contains("IfAny(Nodes { of: All, but_own: true }): sv::Bcast(x.count[me], _, "), "{one}");
         // A round that never returns adds no condition, because the set may be empty.
         let guarded = texts(|x, v| {
             body! {
-                for n in (all_nodes().without(here())) { Wait::put(part(x, n), x, Val::NoWid); if (v == 1) { loop {} } }
+                for n in (all_nodes().without(here())) { Wait::put(copy(x, n), x, Val::NoWid); if (v == 1) { loop {} } }
                 if (v == 1) { Wait::write(x, 1) }
             }
         });
@@ -1224,7 +1338,7 @@ mod tests {
         let facts = paths(false, |x, _| {
             body! {
                 for n in (all_nodes().without(here())) {
-                    let w = Wait::read(part(x, n));
+                    let w = Wait::read(copy(x, n));
                     if (w.is_not(w + 1)) { loop {} }
                     if (w.is_not(3)) { loop {} }
                 }
@@ -1233,11 +1347,11 @@ mod tests {
         assert_eq!(facts.unwrap()[0].equal, [(Datum::Result(0), Datum::Constant(3.into()))]);
         let words = texts(|x, _| {
             body! {
-                let words = for k in (range(0, mowgli_core::expr::size(x))) { Wait::read(part(x, k + 1)) };
+                let words = for k in (range(0, mowgli_core::expr::size(x))) { Wait::read(x.part("word", [k + 1])) };
                 if ((words.item(1)) == (words.item(0))) { words } else { Val::Bot }
             }
         });
-        let reads = "Read(x.count[1]); Read(x.count[2])";
+        let reads = "Read(x.word[1]); Read(x.word[2])";
         let returns = ["[result 1 is result 2] {} -> (result, result)", "[result 1 is not result 2] {} -> bot"];
         assert_eq!(words, returns.map(|text| text.replace("{}", reads)));
     }
@@ -1274,10 +1388,10 @@ mod tests {
     fn a_loop_through_all_threads_ends_at_one() {
         let found = texts(|x, v| {
             body! {
-                loop { for t in (all_threads()) { let seen = Sv::read(x.part("passed", [t])); if (seen == v) { break } } }
+                loop { for t in (all_threads()) { let seen = Sv::read(x.part("count", [t])); if (seen == v) { break } } }
             }
         });
-        assert_eq!(found, ["[] Ended: sv::Read(x.passed[t]) -> ()"]);
+        assert_eq!(found, ["[] Ended: sv::Read(x.count[t]) -> ()"]);
     }
 
     #[test]
@@ -1313,7 +1427,7 @@ mod tests {
         let why = error(|x, _| body! { for t in (all_threads()) { Wait::read(x) } });
         assert!(why.starts_with("it goes through all_threads, which is no set of the call (paths.rs:"), "{why}");
         let why = error(|x, v| body! { Wait::write(x.part("word", [v]), 1) });
-        assert!(why.contains("is about x.word[v], which is no name of the call (paths.rs:"), "{why}");
+        assert!(why.starts_with("the implementation may not declare x.word[v]: an index may be outside"), "{why}");
         let why =
             error(|x, v| body! { for t in (members(x)) { let w = Wait::read(x); if (w == v) { Wait::write(x, 0) } } });
         assert!(why.starts_with("what it does for one of members(x) depends on `w = v` (paths.rs:"), "{why}");

@@ -295,7 +295,6 @@ pub(crate) struct KindCases<'c, 'a> {
     pub computed: Computed,
     /// The libraries with their initial values.
     pub libraries: [&'a Libraries; 2],
-    pub parts: Option<&'a mowgli_core::term::parts::Parts>,
 }
 
 /// Returns the elements that are in all of these lists, in the order of the first one.
@@ -510,7 +509,7 @@ impl KindCases<'_, '_> {
     }
 
     fn shaper<'c>(&'c self, case: &'c KindCase<'_>) -> Shaper<'c> {
-        Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided }
+        Shaper { reader: &case.reader, decided: &case.decided }
     }
 
     /// Returns the words that an event reads and writes, if it updates a state of several words. The read words are

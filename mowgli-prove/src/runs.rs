@@ -1,22 +1,25 @@
 //! Tests of symbolic execution against runs: each run of a body is an instance of a path.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fastrand::Rng;
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, ExprTerm, Scope, Surroundings, Var, all_nodes, here, members, nodes};
+use mowgli_core::expr::{
+    Expr, ExprTerm, Scope, Surroundings, Var, all_nodes, all_threads, here, members, nodes, range,
+};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::body::{Body, CallTerm};
+use mowgli_core::term::parts::{ObjectTerm, parts};
 use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{Method as Wait, Wait as Memory};
+use mowgli_rdma::wait::{Method as Wait, WAIT, Wait as Memory};
 
 use crate::classes::Classes;
 use crate::paths::{LeftOutCall, Path, PathCall, PathCondition, PathStep, SymbolicExecutor, result};
@@ -255,8 +258,22 @@ impl InstanceOfPath<'_> {
 /// Returns the paths through a body, as templates use them.
 fn paths(below: &Libraries, body: &Body) -> Option<Vec<Path>> {
     let arguments = vec![ArgumentForm::Location, ArgumentForm::Data, ArgumentForm::Nodes];
-    let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
-    let mut reader = SymbolicExecutor { below, arguments, sizes, has_roles: false, has_rounds: false, fresh };
+    let parts = parts! { static x =>
+        for n in (all_nodes()) { x.part("copy", [n]) => ObjectTerm::new(WAIT); }
+        for t in (all_threads()) { x.part("copy", [t]) => ObjectTerm::new(WAIT); }
+        for k in (range(1, 3)) { x.part("copy", [k]) => ObjectTerm::new(WAIT); }
+    };
+    let mut reader = SymbolicExecutor {
+        library: SV,
+        below,
+        parts: Some(parts),
+        arguments,
+        sizes: BTreeMap::from([(0, 2)]),
+        has_roles: false,
+        has_rounds: false,
+        fresh: Cell::new(0),
+        missing: RefCell::default(),
+    };
     let looks = |of: &LeftOutCall| {
         let shapes = below.get(of.call.library).and_then(|library| library.shape_terms());
         only_reads(shapes.and_then(|shapes| shapes.get(of.call.method)).unwrap())

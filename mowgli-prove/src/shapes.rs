@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Node;
-use mowgli_core::term::parts::{ObjectTerm, Parts};
+use mowgli_core::term::parts::ObjectTerm;
 use mowgli_core::term::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
 use mowgli_core::value::Val;
 
@@ -127,8 +127,6 @@ pub(crate) struct CallOfShape<'a> {
 /// The evaluation of shapes under the conditions of a path.
 pub(crate) struct Shaper<'a> {
     pub reader: &'a SymbolicExecutor<'a>,
-    /// The objects that the implementation declares.
-    pub parts: Option<&'a Parts>,
     pub decided: &'a [PathCondition],
 }
 
@@ -293,9 +291,7 @@ impl Shaper<'_> {
 
     /// Returns the object with a name, as the implementation declares it.
     pub fn declared(&self, name: Expr) -> Result<ObjectTerm, NoTemplate> {
-        let parts =
-            self.parts.ok_or_else(|| refusal!("its objects are declared by a Rust function, and not by `parts`"))?;
-        Ok(parts.get(name).ok_or_else(|| refusal!("the implementation does not declare {name}"))?)
+        Ok(self.reader.declared(name, &|_, _| true)?)
     }
 
     fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: CallOfShape<'_>) -> Expr {

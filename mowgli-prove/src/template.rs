@@ -4,14 +4,13 @@
 //! which arguments and under which conditions. The terms of the shapes give the subevents of these calls
 //! ([`crate::shapes`]). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
-use mowgli_core::term::body::CallTerm;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::term::parts::Parts;
@@ -125,7 +124,7 @@ impl<'a> ProofSource<'a> {
 
     /// Makes one kind of all branches that do the same for different data. This is enough for updates of a state of
     /// several words, and only tried for these.
-    fn alike(&self, branches: &[Branch<'a>]) -> Option<Vec<Kind>> {
+    fn alike(&'a self, branches: &[Branch<'a>]) -> Option<Vec<Kind>> {
         if !branches.iter().all(|branch| branch.kind.has_words()) {
             return None;
         }
@@ -152,7 +151,7 @@ impl<'a> ProofSource<'a> {
 
     /// Makes the kinds of the calls of one form: one or more for each path through the body.
     fn branches(
-        &self,
+        &'a self,
         (method, arguments): (Name, &[ArgumentForm]),
         worlds: &[World],
     ) -> Result<Vec<Branch<'a>>, Refusal> {
@@ -164,9 +163,17 @@ impl<'a> ProofSource<'a> {
         let has_roles = self.has_roles();
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
         let arguments = arguments.to_vec();
-        let below = self.below;
-        let mut reader =
-            SymbolicExecutor { below, arguments, sizes, has_roles, has_rounds: false, fresh: Cell::new(0) };
+        let mut reader = SymbolicExecutor {
+            library: self.library,
+            below: self.below,
+            parts: self.implementation.parts(),
+            arguments,
+            sizes,
+            has_roles,
+            has_rounds: false,
+            fresh: Cell::new(0),
+            missing: RefCell::default(),
+        };
         loop {
             let paths = reader.paths(body)?;
             if paths.is_empty() {
@@ -216,21 +223,16 @@ impl<'a> ProofSource<'a> {
 
     /// Makes the kinds of one path: one for each way in which the calls below happen, and for each case of its shapes.
     fn of_path(
-        &self,
+        &'a self,
         method: Name,
         reader: &SymbolicExecutor<'a>,
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
-        let left_out = path.left_out.iter().map(|of| &of.call);
-        placed(path)
-            .map(|(.., made)| &made.call)
-            .chain(left_out)
-            .try_for_each(|call| self.has_objects_of_its_library(method, reader, call))?;
         for LeftOutCall { call, result, facts } in &path.left_out {
             let shape = shape_of(reader.below.get(call.library), call.method)?;
             let decided = [&path.decided[..], facts].concat();
-            let shaper = Shaper { reader, parts: self.implementation.parts(), decided: &decided };
+            let shaper = Shaper { reader, decided: &decided };
             let called = shapes::CallOfShape { args: &call.args, result: *result, times: Times::Once };
             let only_looks = || shaper.ways(shape, called).is_ok_and(|ways| ways.iter().all(Symbolic::only_reads));
             if !only_reads(shape) && !only_looks() {
@@ -247,37 +249,10 @@ impl<'a> ProofSource<'a> {
         Ok(branches)
     }
 
-    /// Refuses a call of an object of another library (LOCO Def. 3.9). An object is an argument of the client's call, or declared.
-    fn has_objects_of_its_library(
-        &self,
-        method: Name,
-        reader: &SymbolicExecutor<'a>,
-        call: &CallTerm,
-    ) -> Result<(), NoTemplate> {
-        let shaper = Shaper { reader, parts: self.implementation.parts(), decided: &[] };
-        let is_object = |library, of: &str, i| takes(library, of, i).is_some_and(ArgumentKind::is_object);
-        for (i, arg) in call.args.iter().enumerate() {
-            if !is_object(reader.below.get(call.library), call.method, i) {
-                continue;
-            }
-            let owner = match arg.term() {
-                ExprTerm::Part(..) => shaper.declared(*arg)?.library,
-                ExprTerm::Arg(own, _) if is_object(self.specification.get(self.library), method.text(), *own) => {
-                    self.library
-                }
-                _ => continue,
-            };
-            if owner != call.library {
-                return Err(refusal!("{arg} is of {owner}, and {} is a call of {}", call.method, call.library).into());
-            }
-        }
-        Ok(())
-    }
-
     /// Makes the kinds of one path under these conditions. If the shapes depend on whether two data are equal, there
     /// are two kinds: one where they are equal, and one where they differ.
     fn cases(
-        &self,
+        &'a self,
         method: Name,
         reader: &SymbolicExecutor<'a>,
         path: &Path,
@@ -328,13 +303,13 @@ impl<'a> ProofSource<'a> {
     /// Returns the shapes of the calls of a path for each choice of their ways, and the shape of the client's call.
     #[expect(clippy::type_complexity, reason = "two lists, one of them of pairs")]
     fn shapes(
-        &self,
+        &'a self,
         method: Name,
         reader: &SymbolicExecutor<'a>,
         path: &Path,
         decided: &[PathCondition],
     ) -> Result<(Vec<(Vec<CallWay>, Vec<Symbolic>)>, Symbolic), NoTemplate> {
-        let shaper = Shaper { reader, parts: self.implementation.parts(), decided };
+        let shaper = Shaper { reader, decided };
         let mut all: Vec<(Vec<CallWay>, Vec<Symbolic>)> = vec![Default::default()];
         for (position, (times, element, made)) in placed(path).enumerate() {
             let library = reader.below.get(made.call.library);
@@ -386,18 +361,18 @@ impl<'a> ProofSource<'a> {
     fn home(&self, reader: &SymbolicExecutor<'a>, e: Expr) -> Expr {
         let ExprTerm::Of(Function::Node, of) = e.term() else { return e };
         let is_part = matches!(of.term(), ExprTerm::Part(..));
-        let declared = self.implementation.parts().filter(|_| is_part).and_then(|parts| parts.get(*of)?.node);
+        let declared = reader.parts.filter(|_| is_part).and_then(|parts| parts.get(*of, &|_, _| true)?.node);
         declared.map_or(e, |node| reader.simplified(node))
     }
 
     /// Makes the kind of calls of these cases, which take paths with the same calls.
-    fn explained(&self, method: Name, cases: Vec<&KindCase<'a>>, computed: Computed) -> Result<Kind, Refusal> {
+    fn explained(&'a self, method: Name, cases: Vec<&KindCase<'a>>, computed: Computed) -> Result<Kind, Refusal> {
         let path = &cases[0].path;
         let made: Vec<_> = placed(path).collect();
         let end = made.len();
         let libraries = [self.below, self.specification];
         let takes_part = takes_part(&cases);
-        let cases = KindCases { all: cases, computed, libraries, parts: self.implementation.parts() };
+        let cases = KindCases { all: cases, computed, libraries };
         let mut kind = Kind {
             name: String::new(),
             forms: Vec::new(),

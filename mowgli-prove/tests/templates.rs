@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, SubView, events, id, same};
 use mowgli_core::event::{Call, Event, Shape};
-use mowgli_core::expr::{Expr, all_nodes, here, me, members};
+use mowgli_core::expr::{Expr, ExprTerm, all_nodes, all_threads, here, me, members, nodes, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet, Reshaping};
 use mowgli_core::rewrite::edit::{Edited, Edits};
-use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::Method;
-use mowgli_core::term::parts::{ObjectTerm, Parts as PartTerms, parts};
+use mowgli_core::term::parts::{ObjectTerm, PartTerm, Parts as PartTerms, parts};
 use mowgli_core::term::shape::{ShapeTerm, Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -167,7 +167,7 @@ fn what_is_a_rust_function_is_named() {
 fn parts_that_overlap_have_no_template() {
     let all = catalogue();
     let entry = named(&all, "nlock").unwrap();
-    let with = |parts: PartTerms| without_template(entry, Arc::new(Declared(parts)));
+    let with = |parts: PartTerms| without_template(entry, Arc::new(Declared(NLOCK, parts, None)));
     assert_eq!(with(NlockOverWait.parts().unwrap().clone()), Vec::<String>::new());
     let more = |more: PartTerms| with(NlockOverWait.parts().unwrap().clone().and(more));
     let word = |init: i64| ObjectTerm::new(WAIT).at(Node(1)).init(init);
@@ -195,24 +195,91 @@ fn calls_of_other_objects_have_no_template() {
     let undeclared = with(|x| x.part("nowhere", []));
     assert!(undeclared.contains("the implementation does not declare x.nowhere"), "{undeclared}");
     assert!(with(|x| x).contains("x is of bal, and Write is a call of sv"));
+    for object in [|_| me(), |_| Loc::new("y").into()] {
+        assert!(with(object).contains("is neither declared nor an object of the client's call"));
+    }
     let right = with(|x| x.part("count", [me()]));
     assert!(!right.contains("declare") && !right.contains("is of"), "{right}");
 }
 
-/// The node lock with other parts.
-struct Declared(PartTerms);
+/// The set of the indices of parts, whether only members call the barrier, and the part of its body that uses them.
+type UseOfPart<'b> = (Expr, bool, &'b dyn Fn(Expr) -> Body);
+
+/// A part by an index that the set of its `for` may not have is no object for some threads, nodes or worlds.
+#[test]
+fn parts_outside_of_their_sets_have_no_template() {
+    let all = catalogue();
+    // A barrier over such parts. The body reads an object when it has seen a rare value, and may go on for ever then.
+    let with = |set: Expr, is_member: bool, body: &dyn Fn(Expr) -> Body| {
+        let entry = named(&all, "bal").unwrap();
+        let x: Expr = ExprTerm::Arg(0, "x").into();
+        let parts = PartTerm::each("t", set, |t| vec![PartTerm::new(x.part("k", [t]), ObjectTerm::new(SV))]);
+        let parts = parts! { x => x.part("w", []) => ObjectTerm::new(SV); (parts); };
+        let rare = |x: Expr| body! { let w = Sv::read(x.part("w", [])); if (w.is(12345)) { (body(x)) } };
+        let bodies = match is_member {
+            true => bodies! { Barrier: BAR { x } by members(x) => { (rare(x)) } },
+            false => bodies! { Barrier: BAR { x } => { (rare(x)); (Body::unit().by(members(x))) } },
+        };
+        without_template(entry, Arc::new(Declared(bal::BAL, parts, Some(bodies)))).join("\n")
+    };
+    let x: Expr = ExprTerm::Arg(0, "x").into();
+    let at = |k: Expr| move |x: Expr| body! { Sv::read(x.part("k", [k])); };
+    let for_each =
+        |set: fn(Expr) -> Expr| move |x: Expr| body! { for t in (set(x)) { Sv::write(x.part("k", [t]), 1) } };
+    let ends_at = |x: Expr| body! { loop { for t in (all_threads()) { let w = Sv::read(x.part("k", [t])); if (w == 1) { break } } } };
+    let for_ever = |x: Expr| body! { Sv::read(x.part("k", [5.into()])); loop {} };
+    let (two, threads, me) = (range(0, 2), all_threads(), me());
+    let outside: [UseOfPart<'_>; 14] = [
+        (two, true, &at(5.into())),
+        (two, true, &at(2.into())),
+        (two, true, &at(Expr::from(-1))),
+        (two, true, &at(me)),
+        (two, true, &for_ever),
+        (two, true, &for_each(|_| range(0, 3))),
+        (threads, true, &at(here())),
+        (threads, true, &at(Tid(9).into())),
+        (threads, true, &for_each(|_| all_nodes())),
+        (members(x), true, &ends_at),
+        (members(x), false, &at(me)),
+        (members(x).rest(), true, &at(me)),
+        (nodes(members(x)), false, &at(here())),
+        (nodes(members(x)), true, &for_each(|_| all_nodes())),
+    ];
+    for (number, (set, is_member, body)) in outside.into_iter().enumerate() {
+        let why = with(set, is_member, body);
+        assert!(why.contains("declare x.k["), "case {number}, parts for {set}: {why}");
+    }
+    let inside: [UseOfPart<'_>; 9] = [
+        (two, false, &at(1.into())),
+        (two, true, &for_each(|_| range(0, 2))),
+        (threads, false, &at(me)),
+        (threads, false, &ends_at),
+        (threads, true, &for_each(members)),
+        (members(x), true, &at(me)),
+        (all_nodes(), false, &at(here())),
+        (nodes(members(x)), true, &at(here())),
+        (nodes(members(x)), true, &for_each(|x| nodes(members(x)).without(here()))),
+    ];
+    for (number, (set, is_member, body)) in inside.into_iter().enumerate() {
+        let why = with(set, is_member, body);
+        assert!(!why.contains("declare"), "case {number}, parts for {set}: {why}");
+    }
+}
+
+/// An implementation with other parts and bodies; the bodies are by default those of the node lock.
+struct Declared(Name, PartTerms, Option<Bodies>);
 
 impl Implementation for Declared {
     fn target(&self) -> Name {
-        NLOCK
+        self.0
     }
 
     fn parts(&self) -> Option<&PartTerms> {
-        Some(&self.0)
+        Some(&self.1)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        NlockOverWait.bodies()
+        self.2.as_ref().or(NlockOverWait.bodies())
     }
 }
 

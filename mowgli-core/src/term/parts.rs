@@ -229,13 +229,13 @@ impl Parts {
     }
 
     /// Returns the object with a name, if it is one of these parts: for `x.seen[me]` the object of `x.seen[t]` with
-    /// `me` in place of `t`. `None` also if the name may be that of parts with different objects.
+    /// `me` in place of `t`. `is_in` says whether an index is surely an element of a set, as `me` of the set that `t` goes through.
+    /// `None` also if the name may be that of parts with different objects.
     #[must_use]
-    pub fn get(&self, name: Expr) -> Option<ObjectTerm> {
+    pub fn get(&self, name: Expr, is_in: &dyn Fn(Expr, Expr) -> bool) -> Option<ObjectTerm> {
         let of_part = |part: &PartTerm| {
             let mut known = Vec::new();
-            let set = |var: Var| part.each.iter().find(|(own, _)| *own == var).map(|(_, set)| *set);
-            let is_one = match_name(part.name, name, &set, &mut known)?;
+            let is_one = part.matches(part.name, name, is_in, &mut known)?;
             Some((part.object.replaced(&known), is_one))
         };
         let (object, is_one) = self
@@ -296,6 +296,39 @@ impl PartTerm {
         all
     }
 
+    /// Returns whether `name` is `pattern` with other expressions for the variables and the object of the pattern, which it finds.
+    /// `None` if it surely is not, and `Some(false)` if it only may be.
+    fn matches(
+        &self,
+        pattern: Expr,
+        name: Expr,
+        is_in: &dyn Fn(Expr, Expr) -> bool,
+        known: &mut Vec<(Expr, Expr)>,
+    ) -> Option<bool> {
+        match (pattern.term(), name.term()) {
+            (ExprTerm::Var(_) | ExprTerm::Arg(..), _) => {
+                if let Some((_, e)) = known.iter().find(|(e, _)| *e == pattern) {
+                    return (*e == name).then_some(true);
+                }
+                known.push((pattern, name));
+                let set = self.each.iter().find(|(var, _)| pattern.term() == &ExprTerm::Var(*var));
+                let Some(set) = set.map(|(_, set)| replaced(*set, known)) else { return Some(true) };
+                may_be_in(name, set).then(|| is_in(name, set))
+            }
+            (ExprTerm::Part(of, role, indices), ExprTerm::Part(other, as_role, others)) => {
+                let is_alike = role == as_role && indices.len() == others.len();
+                let mut is_one = is_alike.then(|| self.matches(*of, *other, is_in, known)).flatten()?;
+                for (index, other) in indices.iter().zip(others) {
+                    is_one &= self.matches(*index, *other, is_in, known)?;
+                }
+                Some(is_one)
+            }
+            _ if pattern == name => Some(true),
+            (ExprTerm::Val(_), ExprTerm::Val(_)) | (ExprTerm::Part(..), _) | (_, ExprTerm::Part(..)) => None,
+            _ => are_of_one_kind(pattern, name).then_some(false),
+        }
+    }
+
     /// True if a name of this part and the name of another one are equal for some objects and some values of their variables.
     fn may_be(&self, name: Expr, other: &Self) -> bool {
         let (one, other) = (self.levels(name), other.levels(other.name));
@@ -303,38 +336,6 @@ impl PartTerm {
         let are_levels =
             |(one, other): (&Vec<_>, &Vec<_>)| one.len() == other.len() && one.iter().zip(other).all(are_words);
         !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(are_levels)
-    }
-}
-
-/// Returns whether `name` is `pattern` with other expressions for the variables and the object of the pattern, which it finds.
-/// `None` if it surely is not, and `Some(false)` if an index of the name may have the value in the pattern. `set` returns the set
-/// that a variable goes through.
-fn match_name(
-    pattern: Expr,
-    name: Expr,
-    set: &dyn Fn(Var) -> Option<Expr>,
-    known: &mut Vec<(Expr, Expr)>,
-) -> Option<bool> {
-    match (pattern.term(), name.term()) {
-        (ExprTerm::Var(_) | ExprTerm::Arg(..), _) => {
-            if let Some((_, e)) = known.iter().find(|(e, _)| *e == pattern) {
-                return (*e == name).then_some(true);
-            }
-            known.push((pattern, name));
-            let all = if let ExprTerm::Var(var) = pattern.term() { set(*var) } else { None };
-            all.is_none_or(|all| may_be_in(name, all)).then_some(true)
-        }
-        (ExprTerm::Part(of, role, indices), ExprTerm::Part(other, as_role, others)) => {
-            let is_alike = role == as_role && indices.len() == others.len();
-            let mut is_one = is_alike.then(|| match_name(*of, *other, set, known)).flatten()?;
-            for (index, other) in indices.iter().zip(others) {
-                is_one &= match_name(*index, *other, set, known)?;
-            }
-            Some(is_one)
-        }
-        _ if pattern == name => Some(true),
-        (ExprTerm::Val(_), ExprTerm::Val(_)) | (ExprTerm::Part(..), _) | (_, ExprTerm::Part(..)) => None,
-        _ => are_of_one_kind(pattern, name).then_some(false),
     }
 }
 
@@ -383,10 +384,14 @@ fn may_be_in(e: Expr, set: Expr) -> bool {
     are_of_one_kind(e, set) && !is_outside
 }
 
+/// Puts each second expression in place of the first one.
+fn replaced(e: Expr, known: &[(Expr, Expr)]) -> Expr {
+    e.replaced(&mut |term| known.iter().find(|(from, _)| from.term() == term).map(|(_, to)| *to))
+}
+
 impl ObjectTerm {
     fn replaced(&self, known: &[(Expr, Expr)]) -> Self {
-        let with =
-            |e: Expr| e.replaced(&mut |term| known.iter().find(|(from, _)| from.term() == term).map(|(_, to)| *to));
+        let with = |e: Expr| replaced(e, known);
         Self {
             library: self.library,
             node: self.node.map(with),
