@@ -176,8 +176,8 @@ pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), InputError> {
     variant.implementation.mistake().map_or(Ok(()), |why| Err(named(why)))
 }
 
-/// Refuses a variant if, in the counterexample, a call of the library returns `()` although its method returns a value.
-/// An edit has then removed the result, so the verdict means nothing.
+/// Refuses a variant if, in the counterexample, a call of the library returns `()` although its method returns a value, or a value
+/// although its method returns nothing. For example, an edit has removed the result. The verdict means nothing then.
 ///
 /// # Errors
 /// The variant and the call.
@@ -192,9 +192,10 @@ pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<
             let Val::Tuple(results) = output else { return None };
             let lost = calls.iter().zip(results.parts()).find(|(call, result)| {
                 let is_own = call.library.text() == entry.name;
-                is_own && **result == Val::Unit && method::find(methods, call).is_some_and(|m| m.returns.is_result())
+                let is_result = method::find(methods, call).map(|m| m.returns.is_result());
+                is_own && is_result == Some(**result == Val::Unit)
             });
-            lost.map(|(call, _)| call.clone())
+            lost.map(|(call, result)| (call.clone(), *result))
         };
         client.threads.iter().zip(outputs).find_map(of_thread)
     };
@@ -203,16 +204,23 @@ pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<
         _ => None,
     };
     let violated = || report.violation.as_ref().and_then(|(_, client, v)| lacks(client, &v.execution.outputs));
-    let Some(call) = unsound.or_else(violated) else { return Ok(()) };
+    let Some((call, result)) = unsound.or_else(violated) else { return Ok(()) };
     let edits = variant.implementation.edits().iter().map(|edit| format!(" `{edit}`")).join(",");
     let made = if edits.is_empty() { String::new() } else { format!(" (its edits:{edits})") };
+    let (declared, help) = match result {
+        Val::Unit => (
+            "a value",
+            "where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => 0))",
+        ),
+        _ => {
+            ("nothing", "end the body with `;`, or a loop with `break` alone; or give the method a result: `-> Value`")
+        }
+    };
     let message = format!(
-        "the variant {} of {}: the body of {call} returns (), and its method returns a value, so every outcome of it is wrong{made}",
+        "the variant {} of {}: the body of {call} returns {result}, and its method returns {declared}, so every outcome of it is wrong{made}",
         variant.name, entry.name
     );
-    Err(wrong(message).help(
-        "where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => 0))",
-    ))
+    Err(wrong(message).help(help))
 }
 
 /// Returns the calls that clients within these bounds make, in every world.

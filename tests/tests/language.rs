@@ -333,7 +333,8 @@ fn registers_stand_in_tuples() {
         let answer = solve(&test, &[], Limits::default());
         (outcomes(&test, &answer), answer.holds)
     };
-    let rows = " submit(q, (a, a + 1, a)) | b := await receive(q) != bot ;\nforall (b = (4, 5, 4))\nforall (b = (a, 5, a))\n";
+    let rows =
+        " submit(q, (a, a + 1, a)) | b := await receive(q) != bot ;\nforall (b = (4, 5, 4))\nforall (b = (a, 5, a))\n";
     assert_eq!(ring(rows), (set(["a=4 b=(4, 5, 4)"]), vec![Some(true), Some(true)]));
     let rows = " submit(q, (a, 1)) | c := 4 ;\n | b := await receive(q) != bot ;\n | if b = (c, 1) { d := (b, c) } ;\n";
     assert_eq!(ring(rows).0, set(["a=4 b=(4, 1) c=4 d=((4, 1), 4)"]));

@@ -84,8 +84,13 @@ fn top() -> Loc {
 
 /// Makes a pile whose pops return `pop` of the value that was pushed.
 fn popping(pop: fn(Expr) -> Expr) -> Over<OfPile> {
+    pushing(Val::Unit, pop)
+}
+
+/// Makes a pile whose pushes return a value, and whose pops return `pop` of the value that was pushed.
+fn pushing(pushed: Val, pop: fn(Expr) -> Expr) -> Over<OfPile> {
     let bodies = bodies! { OfPile:
-        Push { .. } => { Shared::write(top(), 1) }
+        Push { .. } => { Shared::write(top(), 1); pushed }
         Pop { .. } => { let v = Shared::read(top()); pop(v) }
     };
     Over::<OfPile>::terms(bodies).with_parts(parts! { x => Expr::from(top()) => ObjectTerm::new(sv::SV); })
@@ -205,6 +210,9 @@ fn a_method_without_its_result_is_an_error_and_no_verdict() {
     entry.variants[0].implementation = Arc::new(popping(|_| Val::Unit.into()));
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.to_string().contains("Pop(s)"), "{said}");
+    entry.variants[0].implementation = Arc::new(pushing(Val::Int(5), |v| v));
+    let said = checked(&entry).err().expect("a mistake").to_string();
+    assert!(said.contains("the body of Push(s) returns 5, and its method returns nothing"), "{said}");
 }
 
 #[test]
