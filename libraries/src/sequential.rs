@@ -270,6 +270,14 @@ impl Library for Linearised {
 }
 
 impl Hints for Linearised {
+    fn wrong_shape(&self, _: &World, event: &Event) -> Option<String> {
+        let words: Vec<Expr> = self.object.start().into_iter().map(Expr::from).collect();
+        let args: Vec<Expr> = event.call.args.iter().map(|v| (*v).into()).collect();
+        let cases = self.object.cases(event.call.method.text(), &words, &args);
+        let missing = cases.iter().flat_map(|case| &case.words).find(|(k, _)| *k >= words.len());
+        missing.map(|(k, _)| format!("a case changes word {k}, and there are {}, from word 0 on", words.len()))
+    }
+
     fn equivariance(&self) -> Equivariance {
         Equivariance::Names
     }
@@ -358,10 +366,10 @@ fn by_cases(x: Expr, before: &[Expr], cases: &[Case]) -> Body {
         })
     };
     let put = |case: &Case| {
-        let changed = case
-            .words
-            .iter()
-            .map(|(k, v)| Body::branch(v.is_not(before[*k]), changes(x, (*k as i64).into(), *v), Body::unit()));
+        // A word that is not there is an error of the library, which `wrong_shape` names.
+        let there = case.words.iter().filter_map(|(k, v)| Some((*k, *v, *before.get(*k)?)));
+        let changed =
+            there.map(|(k, v, old)| Body::branch(v.is_not(old), changes(x, (k as i64).into(), v), Body::unit()));
         changed.rev().fold(Body::unit(), |rest, body| if rest == Body::unit() { body } else { body.then(rest) })
     };
     body! {

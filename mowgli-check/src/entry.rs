@@ -1,6 +1,7 @@
 //! Errors in an entry that do not depend on its implementations. Commands report them before they check anything.
 
 use itertools::Itertools;
+use mowgli_core::algebra::{Spec, SubView};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Hints;
@@ -40,6 +41,8 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
     }
     let own = || calls.iter().filter(|(_, _, call)| call.library == library.name());
     own().try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))?;
+    let spec = library.spec();
+    own().try_for_each(|(world, thread, call)| has_one_source(library, &spec, world, *thread, call, bound))?;
     own().map(|(.., call)| call.method).unique().try_for_each(|method| {
         let of_method = own().filter(|(.., call)| call.method == method);
         is_reached(library, of_method, bound)
@@ -131,6 +134,35 @@ fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, boun
         let shapes = if library.only_looks(&event) { library.shapes(world, &event) } else { Vec::new() };
         if let Some(written) = shapes.iter().flatten().find(|sub| sub.writes.is_some()) {
             return Err(no_look(library, &event, written.cell));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no subevent of a call is among the reads of two reads-from choices.
+fn has_one_source(
+    library: &dyn Hints,
+    spec: &Spec,
+    world: &World,
+    thread: Tid,
+    call: &Call,
+    bound: &Bound,
+) -> Result<(), InputError> {
+    for ret in results(library, world, thread, call, bound) {
+        let event = Event { thread, call: call.clone(), ret };
+        for sub in library.shapes(world, &event).iter().flatten() {
+            let sources = spec.sources(&SubView { world, event: &event, sub, nth: 0 }).collect_vec();
+            if let [one, other, ..] = sources[..] {
+                let error = wrong(format!(
+                    "the specification of {} gives a read of {call} two sources, {one} and {other}",
+                    library.name()
+                ));
+                return Err(declared(
+                    library,
+                    call,
+                    error.help("let the sets of reads of the two have nothing in common"),
+                ));
+            }
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! Executions in which two threads, two nodes or two integers have changed places, or two integers are one.
 //!
 //! **Computes** the image of an execution under an exchange. The shapes of its events are those that the libraries give to
-//! the exchanged events: the ones with the same subevents up to their cells. **Example**: T1 calls `write(x, 1)`, and T2
+//! the exchanged events: the ones with the same subevents up to their cells, each at its own cell if there is one. **Example**: T1 calls `write(x, 1)`, and T2
 //! `read(x) = 1`. If the threads change places, T1 reads and T2 writes. **Cost**: the shapes of each event once.
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Event, Reads, Sub, Writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Sub, Writes};
 use mowgli_core::execution::{Chosen, Execution, Subevent};
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::library::Libraries;
@@ -120,7 +120,10 @@ impl Exchange {
         let mut places = Vec::with_capacity(shape.len());
         for sub in shape {
             let stamp = sub.stamp.renamed(&|n| self.node(n));
-            places.push((0..image.len()).find(|at| image[*at].stamp == stamp && !places.contains(at))?);
+            let is_free = |at: &usize| image[*at].stamp == stamp && !places.contains(at);
+            let cell = sub.cell.map(|cell| Cell { node: self.node(cell.node), ..cell });
+            let of_cell = (0..image.len()).find(|at| is_free(at) && image[*at].cell == cell);
+            places.push(of_cell.or_else(|| (0..image.len()).find(is_free))?);
         }
         let same = |(sub, &at): (&Sub, &usize)| {
             let reads = sub.reads.map(|reads| match reads {

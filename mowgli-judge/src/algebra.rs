@@ -659,9 +659,19 @@ impl Spec {
         self.demands.iter().for_each(|(_, _, rel)| rel.visit(set, key));
     }
 
+    /// Returns the reads-from choices whose reads have a subevent. A read has one source, so there is one at most.
+    pub fn sources<'s>(&'s self, read: &'s SubView<'_>) -> impl Iterator<Item = &'static str> + 's {
+        let has = |choice: &Choice| matches!(choice, Choice::ReadsFrom { reads, .. } if reads.has(read));
+        self.choices.iter().filter(move |(_, choice)| has(choice)).map(|(name, _)| *name)
+    }
+
     /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write for each
     /// read. A read without a write reads the initial value. Returns the relation, and the part of `rb`
     /// without `rf^-1; mo`. That part has the pairs of a read of the initial value and any write of its cell.
+    ///
+    /// # Panics
+    /// If another choice has this name.
+    #[track_caller]
     pub fn reads_from(&mut self, name: &'static str, reads: Set, writes: Set) -> (Rel, Rel) {
         let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
         (Rel::new(RelExpr::Chosen(choice)), Rel::new(RelExpr::BeforeAny(choice)))
@@ -670,6 +680,7 @@ impl Spec {
     /// Declares `rf` and `mo` of a memory, and returns them with `rb`. rf relates the writes of a cell to its reads. mo
     /// is a strict total order on the writes of each cell. rb = (rf^-1; mo) u (reads of the initial value x writes of
     /// the cell), without the identity: from a read to the later writes.
+    #[track_caller]
     pub fn coherence(&mut self) -> [Rel; 3] {
         self.coherence_as([
             "{b} read {b reads}, which {a} wrote",
@@ -679,6 +690,7 @@ impl Spec {
     }
 
     /// Declares the same relations, with these sentences for the edges of rf, mo and rb.
+    #[track_caller]
     pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel; 3] {
         let (rf, initial) = self.reads_from("rf", reads(), writes());
         let rf = rf.named("rf", rf_is);
@@ -688,6 +700,10 @@ impl Spec {
     }
 
     /// Declares `name` as a strict total order on each class of `members` with equal `key`.
+    ///
+    /// # Panics
+    /// If another choice has this name.
+    #[track_caller]
     pub fn order(&mut self, name: &'static str, members: Set, key: impl Into<Key>) -> Rel {
         let choice = self.choose(name, Choice::Order { members, key: key.into() });
         Rel::new(RelExpr::Chosen(choice))
@@ -695,12 +711,19 @@ impl Spec {
 
     /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. `pairs` must not depend on
     /// other choices.
+    ///
+    /// # Panics
+    /// If another choice has this name.
+    #[track_caller]
     pub fn orient(&mut self, name: &'static str, pairs: Rel) -> Rel {
         let choice = self.choose(name, Choice::Orient { pairs });
         Rel::new(RelExpr::Chosen(choice))
     }
 
+    #[track_caller]
     fn choose(&mut self, name: &'static str, choice: Choice) -> usize {
+        let is_new = self.choices.iter().all(|(known, _)| *known != name);
+        assert!(is_new, "the specification has two choices with the name {name}: give one of them another");
         self.choices.push((name, choice));
         self.choices.len() - 1
     }
@@ -760,6 +783,7 @@ impl Spec {
     ///
     /// # Panics
     /// If a relation has no name, or mentions hb, of which so is a part.
+    #[track_caller]
     pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>) {
         self.so_written(parts.into_iter().map(|part| ("a relation", part)));
     }
@@ -768,11 +792,14 @@ impl Spec {
     ///
     /// # Panics
     /// As [`Self::so`].
+    #[track_caller]
     pub fn so_written<'r>(&mut self, parts: impl IntoIterator<Item = (&'static str, &'r Rel)>) {
         for (text, part) in parts {
-            let name = self.name(part).unwrap_or_else(|| {
-                panic!("{text} is a part of so and has no sentence: write `say {text} = \"{{a}} .. {{b}}\";`, or `Rel::named`")
-            });
+            let Some(name) = self.name(part) else {
+                panic!(
+                    "{text} is a part of so and has no sentence: write `say {text} = \"{{a}} .. {{b}}\";`, or `Rel::named`"
+                )
+            };
             assert!(!part.mentions_hb(), "so part {name} mentions hb, of which so is a part");
             self.so.push((name, part.clone()));
         }
@@ -793,6 +820,7 @@ impl Spec {
     ///
     /// # Panics
     /// If it mentions hb, of which so is a part.
+    #[track_caller]
     pub fn so_of_paths(&mut self, name: &'static str, rel: &Rel) {
         assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
         self.so.push((name, rel.clone()));

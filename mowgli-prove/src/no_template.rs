@@ -16,7 +16,7 @@ use mowgli_core::world::World;
 
 use crate::encode::{SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::{ABS, SUB};
+use crate::model::{ABS, SUB, of_library};
 use crate::source::ProofSource;
 
 /// An open obligation about which no solver gets a question, and the reason.
@@ -87,7 +87,7 @@ fn stamps(library: &dyn Hints, world: &World, call: &Call, thread: mowgli_core::
 fn consistency(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let library = source.library;
     let spec = source.specification.spec(library).ok_or_else(|| refusal!("there is no specification"))?;
-    let side = SideNames { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
+    let side = SideNames { sort: ABS, prefix: of_library(library), shared: "abs.", own: None };
     let encoding = encode(spec, side).map_err(|refusal| refusal.about(library))?;
     let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded()).chain(encoding.of_closures());
     let so = encoding.so.iter().map(|(name, _)| format!("{name}' inside hb"));
@@ -99,7 +99,7 @@ fn assumption(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for name in source.below.names() {
         let Some(assumption) = source.below.get(name).and_then(Library::assumption) else { continue };
-        let side = SideNames { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
+        let side = SideNames { sort: SUB, prefix: of_library(name), shared: "", own: None };
         let encoding =
             encode(&assumption, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);

@@ -20,7 +20,9 @@ use mowgli_core::world::{DeclarationPart, World};
 use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
 use crate::kind::{CallForm, CallWay, Guard, Kind};
-use crate::paths::{LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
+use crate::paths::{
+    LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, is_of_world, method_of, result, returns,
+};
 use crate::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
@@ -345,7 +347,7 @@ impl<'a> ProofSource<'a> {
         let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
         let called = shapes::CallOfShape { args: &args, result, times: Times::Once };
         let own = match shaper.ways(shape_of(specified, method.text())?, called) {
-            Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &ExprTerm::Ret => {
+            Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && is_of_world(e, &reader.arguments) => {
                 return Err(refusal!(
                     "only some threads of an object may call it, and `{e}` is not known of the thread"
                 )

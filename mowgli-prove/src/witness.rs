@@ -15,7 +15,7 @@ use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
     LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of,
-    number_in, passed_to, plus, result_of, way_of,
+    number_in, of_library, passed_to, plus, result_of, way_of,
 };
 use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
@@ -110,7 +110,13 @@ pub fn structure(
         let fitting: Vec<(usize, Taken)> =
             (0..model.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
         let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
-            return Err(contradiction!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
+            let why = "a template has one call of the last round of a loop that waits, and an execution may have more";
+            return Err(contradiction!(
+                "{} templates of {} fit {}: {why}",
+                fitting.len(),
+                event.call.method,
+                event.call
+            ));
         };
         let (mut passed, mut named) = (BTreeMap::new(), BTreeMap::new());
         left_out += actual.len() - kept.len();
@@ -501,7 +507,7 @@ impl Filled<'_, '_> {
         structure.function("promise", promise);
         for encoding in self.model.lower.iter().chain(&self.model.assumption) {
             for (name, _) in &encoding.choices {
-                let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
+                let chosen = ex.chosen.iter().filter(|c| *name == format!("{}{}", of_library(c.library), c.name));
                 structure.relation(name, chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect());
             }
             // A theory may lack the specifications.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, SubView, events, id, same};
+use itertools::Itertools;
+use mowgli_core::algebra::{CELL, Spec, SubView, events, id, same, writes};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, ExprTerm, all_nodes, all_threads, here, me, members, nodes, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -31,7 +32,7 @@ use mowgli_prove::prove::{EXECUTIONS, ProofOptions, executions, prove};
 use mowgli_prove::robust;
 use mowgli_prove::solve::SolverLimit;
 use mowgli_prove::source::ProofSource;
-use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
+use mowgli_prove::term::{Term, TheoryStatement, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
 use mowgli_rdma::RdmaStamp::{aNLR, aNRW};
 use mowgli_rdma::robust::Cpu;
@@ -283,12 +284,12 @@ impl Implementation for Declared {
     }
 }
 
-/// A library whose functions say something else than its terms.
-struct Otherwise(Arc<dyn Hints>);
+/// A library under a name, whose functions say something else than its terms. Its specification has one more choice.
+struct Otherwise(Arc<dyn Hints>, Name);
 
 impl Library for Otherwise {
     fn name(&self) -> Name {
-        self.0.name()
+        self.1
     }
 
     fn methods(&self) -> &'static [Method] {
@@ -308,11 +309,32 @@ impl Library for Otherwise {
     }
 
     fn spec(&self) -> Spec {
-        self.0.spec()
+        let mut spec = self.0.spec();
+        spec.order("call", writes(), CELL);
+        spec
     }
 }
 
 impl Hints for Otherwise {}
+
+/// A library and its choices may have the names that the theory uses.
+#[test]
+fn names_of_libraries_do_not_collide_with_those_of_the_theory() {
+    let all = catalogue();
+    let nlock = named(&all, "nlock").unwrap();
+    let kinds = source(nlock, Arc::new(NlockOverWait)).kinds().unwrap();
+    for name in ["po", "value", "abs", "the"] {
+        let words = nlock.below.shared(WAIT);
+        let below = nlock.below.clone().with(Otherwise(words, Name::literal(name)));
+        let source = ProofSource { below: &below, ..source(nlock, Arc::new(NlockOverWait)) };
+        let model = LibraryTheory::new(&source, &kinds).unwrap();
+        let declared = model.below.0.iter().filter_map(|statement| match statement {
+            TheoryStatement::Function(name, ..) | TheoryStatement::Definition(name, ..) => Some(name),
+            _ => None,
+        });
+        assert_eq!(declared.duplicates().collect::<Vec<_>>(), Vec::<&String>::new(), "a library {name}");
+    }
+}
 
 /// A proof reads what a library says in terms, and so does everything else: functions beside them are not asked.
 #[test]
@@ -320,7 +342,7 @@ fn functions_beside_terms_are_not_asked() {
     let all = catalogue();
     let bal = named(&all, "bal").unwrap();
     let of = bal.specification.shared(bal::BAL);
-    let libraries = Libraries::like(&bal.specification).with(Otherwise(of.clone()));
+    let libraries = Libraries::like(&bal.specification).with(Otherwise(of.clone(), bal::BAL));
     let mut world = World::new(1, &[Node(1), Node(1)]);
     world.objects.insert(Loc::new("z"), Object::new(bal::BAL).members(&[Tid(1), Tid(2)]));
     let bar = Call::new(bal::BAL, "BAR", &[Loc::new("z").into()]);

@@ -4,9 +4,11 @@
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
+use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_libraries::prelude::*;
+use mowgli_libraries::sequential::{self, Case, Sequential};
 
 #[allow(dead_code, missing_docs, reason = "an example of its own")]
 #[path = "../examples/counter.rs"]
@@ -26,7 +28,7 @@ const OWN: &str = "LIBRARIES_OF_ONES_OWN";
 
 fn main() -> ExitCode {
     match std::env::var(OWN) {
-        Ok(which) => mowgli::main_with(own(&which)),
+        Ok(which) => mowgli::main_with(std::iter::once_with(|| own(&which)).flatten()),
         Err(_) => {
             let trial = |(name, test): (&str, fn())| {
                 Trial::test(name, move || {
@@ -58,6 +60,39 @@ fn own(which: &str) -> Vec<Entry> {
         "a box" => vec![post()],
         "a box of zeros" => vec![Entry { specification: Libraries::over(to).with(letters()), ..post() }],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }],
+        "a part without a sentence" => vec![specified(|| {
+            spec! {
+                let rf = reads_from(reads, writes);
+                let later = rf; po;
+                so = later;
+            }
+        })],
+        "a part of hb" => vec![specified(|| {
+            spec! {
+                let rf = reads_from(reads, writes);
+                let later = hb & same_thread;
+                say later = "{a} is before {b}";
+                so = rf | later;
+            }
+        })],
+        "two choices of one name" => vec![specified(|| {
+            spec! {
+                let _rf, first, _rb = coherence;
+                let mo = order(writes, CELL);
+                say mo = "{a} is before {b}";
+                so = first | mo;
+            }
+        })],
+        "two sources" => vec![specified(|| {
+            spec! {
+                let rf, mo, rb = coherence;
+                let _rg = reads_from(reads, writes);
+                so = rf | mo | rb;
+            }
+        })],
+        "copies" => vec![Entry { specification: Libraries::over(to).with(copies()), ..post() }],
+        "a missing word" => vec![sequential::entry(&(Arc::new(Words(3)) as _))],
+        "an index" => vec![sequential::entry(&(Arc::new(Words(9)) as _))],
         other => panic!("there are no libraries {other}"),
     }
 }
@@ -158,16 +193,60 @@ methods! {
     }
 }
 
-fn letters() -> Simple<Letter> {
-    let shapes = shapes! { Letter:
+fn letter_shapes() -> &'static Shapes {
+    shapes! { Letter:
         Leave { x, v } => { aCW: writes x at here, v }
         Look { x } => { aCR: reads x at here, ret() }
-    };
-    Simple::new(shapes, || {
+    }
+}
+
+fn letters() -> Simple<Letter> {
+    Simple::new(letter_shapes(), || {
         let mut c = Spec::default();
         c.reads_from("rf", reads(), writes());
         c
     })
+}
+
+/// Returns the box with another consistency predicate.
+fn specified(spec: fn() -> Spec) -> Entry {
+    let library = Simple::<Letter>::new(letter_shapes(), spec).init(Val::Bot);
+    Entry { specification: Libraries::over(to).with(library), ..post() }
+}
+
+/// Returns letters of which each node has a copy, all with one stamp.
+fn copies() -> Simple<Letter> {
+    let shapes = shapes! { Letter:
+        Leave { x, v } => { for n in (all_nodes()) { aCW: writes x at n, v } }
+        Look { x } => { aCR: reads x at here, ret() }
+    };
+    Simple::new(shapes, || spec! { let rf, mo, rb = coherence; so = rf | mo | rb; }).init(Val::Bot)
+}
+
+/// One word, of which a call changes the word with a number that is too large. From 9 on it also reads that word.
+struct Words(usize);
+
+impl Sequential for Words {
+    fn name(&self) -> &'static str {
+        POST.text()
+    }
+
+    fn methods(&self) -> &'static [mowgli_core::term::method::Method] {
+        Letter::TABLE
+    }
+
+    fn start(&self) -> Vec<Val> {
+        vec![Val::Bot]
+    }
+
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Vec<Case> {
+        let read = words[if self.0 == 9 { 9 } else { 0 }];
+        vec![if method == "Leave" {
+            Case::new(true, &[(self.0, args[1])], Val::Unit)
+        } else {
+            Case::new(true, &[], read)
+        }]
+    }
 }
 
 /// Returns a box for letters, which is empty at the beginning.
@@ -181,7 +260,9 @@ fn post() -> Entry {
     Entry::rdma(letters().init(Val::Bot), Sv).published(over, &[(2, 1, 1)])
 }
 
-const TESTS: [(&str, fn()); 16] = [
+const TESTS: [(&str, fn()); 18] = [
+    ("errors_in_a_definition_are_errors_of_the_library", errors_in_a_definition_are_errors_of_the_library),
+    ("subevents_of_one_stamp_are_exchanged_with_their_cells", subevents_of_one_stamp_are_exchanged_with_their_cells),
     ("what_cells_begin_with_can_be_read", what_cells_begin_with_can_be_read),
     ("a_body_that_never_ends_is_reported", a_body_that_never_ends_is_reported),
     (
@@ -283,6 +364,34 @@ fn litmus_tests_have_their_objects_and_statements() {
         assert_eq!(code, 0, "{example}: {err}");
         assert!(out.contains("The specifications forbid it"), "{example}: {out}");
     }
+}
+
+/// An author's definition may panic before there is an entry. That is an error of the library, for every command.
+fn errors_in_a_definition_are_errors_of_the_library() {
+    let wrong = [
+        ("a part without a sentence", "later is a part of so and has no sentence"),
+        ("a part of hb", "so part later mentions hb"),
+        ("two choices of one name", "two choices with the name mo"),
+        ("two sources", "a read of Look(x) two sources, rf and _rg"),
+        ("a missing word", "a case changes word 3, and there are 1, from word 0 on"),
+        ("an index", "index out of bounds"),
+    ];
+    for (which, why) in wrong {
+        for command in [&["check", "--list"][..], &["prove", "sv"], &["check", "post"]] {
+            let (code, out, err) = with(which, command);
+            assert!(
+                code == 2 && err.starts_with("error[library]: ") && err.contains(why),
+                "{which}: {code}\n{out}{err}"
+            );
+            assert!(!err.contains("RUST_BACKTRACE") && err.contains("own.rs:"), "{which}: {err}");
+        }
+    }
+}
+
+/// Two nodes may change places although the writes on them have one stamp.
+fn subevents_of_one_stamp_are_exchanged_with_their_cells() {
+    let (code, out, err) = with("copies", &["check", "--list"]);
+    assert_eq!(code, 0, "{out}{err}");
 }
 
 fn litmus_tests_run_their_implementations() {

@@ -46,7 +46,7 @@ pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, MEMBER_AT, NO_ROUND,
     OTHER, RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of, way_of,
 };
-pub(crate) use self::symbols::{ended, ends_of, location, own, the, thread};
+pub(crate) use self::symbols::{ended, ends_of, location, of_library, own, the, thread};
 use self::symbols::{happens_in, in_range, place_sort};
 use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
@@ -57,7 +57,7 @@ const ASSUMED: &str = "assumed.";
 /// Returns the name of the library that an encoding belongs to.
 fn library(encoding: &Encoding) -> &str {
     let prefix = encoding.side.prefix.as_str();
-    prefix.strip_prefix(ASSUMED).unwrap_or(prefix).trim_end_matches('.')
+    prefix.strip_prefix(ASSUMED).unwrap_or(prefix).trim_end_matches('/')
 }
 
 /// The error for specifications with pairs that come in turn.
@@ -110,7 +110,7 @@ impl<'a> LibraryTheory<'a> {
         let several = source.below.names().count() > 1;
         let side = |name: Name| SideNames {
             sort: SUB,
-            prefix: format!("{name}."),
+            prefix: of_library(name),
             shared: "",
             own: several.then(|| format!("of.{name}")),
         };
@@ -127,7 +127,7 @@ impl<'a> LibraryTheory<'a> {
             }
         }
         let spec = source.specification.spec(source.library).ok_or_else(|| refusal!("there is no specification"))?;
-        let side = SideNames { sort: ABS, prefix: format!("{}.", source.library), shared: "abs.", own: None };
+        let side = SideNames { sort: ABS, prefix: of_library(source.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|refusal| refusal.about(source.library))?;
         if !upper.turns.is_empty() {
             return Err(Refusal::new(COUNTED).about(source.library));
@@ -139,7 +139,7 @@ impl<'a> LibraryTheory<'a> {
         let assumption = below.chain([(source.library, source.specification, ABS, "abs.")]);
         let assumption = assumption.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
-            let side = SideNames { sort, prefix: format!("{ASSUMED}{name}."), shared, own };
+            let side = SideNames { sort, prefix: format!("{ASSUMED}{}", of_library(name)), shared, own };
             Some(
                 encode(&libraries.get(name)?.assumption()?, side)
                     .map_err(|refusal| refusal.about(format!("the assumptions of {name}"))),

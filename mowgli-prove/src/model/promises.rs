@@ -11,7 +11,7 @@ use crate::kind::{Read, Role};
 use crate::term::{Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, symbol};
 
 use super::obligations::last_of;
-use super::symbols::{ABS, SUB, image, place_of, the};
+use super::symbols::{ABS, SUB, image, of_library, place_of, the};
 use super::{Concretisation, LibraryTheory, happens_before, library};
 
 impl LibraryTheory<'_> {
@@ -212,7 +212,7 @@ impl LibraryTheory<'_> {
             let spec = spec(library, self.source.below).expect("a name of the set");
             let alike = spec.choices.iter().filter(|(other, _)| spec.role(other) == role);
             let fitting = alike.filter(|(_, below)| self.relates_images(library, below, choice, g));
-            found.extend(fitting.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
+            found.extend(fitting.map(|(other, _)| (*other != short, format!("{}{other}", of_library(library)))));
         }
         found.sort();
         let found = found.into_iter().next().map(|(_, name)| name);

@@ -1,6 +1,7 @@
 //! The names of sorts, functions and constants of the theory, and the terms for parts of a call.
 
 use itertools::Itertools;
+use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 
 use crate::kind::{Kind, Role};
@@ -12,6 +13,11 @@ pub const SUB: &str = "Sub";
 
 /// The sort of the subevents of calls, as the specification says.
 pub const ABS: &str = "Abs";
+
+/// Returns the prefix of the names of a specification. No other name has its last character, so a library may have any name.
+pub(crate) fn of_library(library: Name) -> String {
+    format!("{library}/")
+}
 
 pub(super) fn role_sort(sort: &str) -> &'static str {
     if sort == SUB { "Role" } else { "Promise" }
