@@ -1,8 +1,9 @@
 //! Executions in which two threads, two nodes or two integers have changed places, or two integers are one.
 //!
 //! **Computes** the image of an execution under an exchange. The shapes of its events are those that the libraries give to
-//! the exchanged events: the ones with the same subevents up to their cells, each at its own cell if there is one. **Example**: T1 calls `write(x, 1)`, and T2
-//! `read(x) = 1`. If the threads change places, T1 reads and T2 writes. **Cost**: the shapes of each event once.
+//! the exchanged events: the ones with the same subevents up to their cells. Of subevents with one stamp, each takes the one at
+//! its own cell. **Example**: T1 calls `write(x, 1)`, and T2 `read(x) = 1`. If the threads change places, T1 reads and T2
+//! writes. **Cost**: the shapes of each event once.
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event, Reads, Sub, Writes};
