@@ -1,42 +1,21 @@
 //! The command as tests run it.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-/// The exit code of a run, and its output.
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
+#[path = "program.rs"]
+mod program;
+
+pub use program::{Ran, file};
 
 /// Runs the command with these arguments.
 pub fn mowgli(args: &[&str]) -> Ran {
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
+    program::ran(Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args))
 }
 
-/// Writes a file, and returns its path.
-pub fn file(folder: &Path, name: &str, text: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("a temporary file");
-    path.display().to_string()
-}
-
-/// Asserts that these arguments are bad input: exit code 2, and an error that contains all of these texts. In a text with a
-/// semicolon the help may follow.
+/// Asserts that these arguments are bad input, with an error that contains all of these texts.
 #[track_caller]
 pub fn is_bad(args: &[&str], said: &[&str]) {
-    let ran = mowgli(args);
-    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
-    let (message, help) = (ran.err.lines().next().unwrap_or_default(), ran.err.split_once("= help: "));
-    let in_one = help.map(|(_, help)| format!("{message}; {help}")).unwrap_or_default();
-    for text in said {
-        assert!(ran.err.contains(text) || in_one.contains(text), "{args:?} does not say {text:?} but:\n{}", ran.err);
-    }
-    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    program::refuses(mowgli, args, said);
 }
 
 /// Returns the commands that the first screen lists, but for `help`. The first twelve have a description.

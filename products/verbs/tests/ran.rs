@@ -1,20 +1,19 @@
 //! The commands as tests run them.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+
+#[path = "../../../mowgli/tests/common/program.rs"]
+mod program;
+
+use program::ran;
+pub use program::{Ran, file};
 
 /// The root of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The environment variable with which this program is the command `mowgli`.
 const MOWGLI: &str = "THIS_PROGRAM_IS_MOWGLI";
-
-/// The exit code of a run, and its output.
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
 
 /// True if this program is the command `mowgli`, and no test.
 pub fn is_mowgli() -> bool {
@@ -39,17 +38,4 @@ pub fn mowgli(args: &[&str]) -> Ran {
 /// Runs `mowgli-verbs` with these arguments.
 pub fn verbs(args: &[&str]) -> Ran {
     ran(Command::new(env!("CARGO_BIN_EXE_mowgli-verbs")).args(args))
-}
-
-fn ran(command: &mut Command) -> Ran {
-    let Output { status, stdout, stderr } = command.output().expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
-}
-
-/// Writes a file, and returns its path.
-pub fn file(folder: &Path, name: &str, text: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("a temporary file");
-    path.display().to_string()
 }
