@@ -22,10 +22,12 @@ use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::tso::{self, TSO, WaitByPolls};
-use mowgli_rdma::wait;
+use mowgli_rdma::{Network, wait};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::check::shapes;
+use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 use crate::litmus::print;
 use crate::litmus::run::libraries;
@@ -155,6 +157,34 @@ pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     match written {
         Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::WordClients { rmw }, unnamed: false }),
         _ => Box::new(tso::PollClients { rmw }),
+    }
+}
+
+/// Returns the models that are compared, on the networks that are given.
+///
+/// # Errors
+/// If a program cannot be for both.
+pub(crate) fn pair(models: &[Model], networks: &[Network], rmw: bool) -> Result<[Model; 2], InputError> {
+    let unsupported = |message: String| InputError::new(Code::Unsupported, message);
+    if models.contains(&Model::X86Tso) {
+        let x86 = Model::X86Tso;
+        return Err(unsupported(format!("programs that are compared go through a network, and {x86} has none")));
+    }
+    if let Some(without) = models.iter().find(|m| rmw && (**m == Model::RdmaSc || own(**m).is_some())) {
+        let message = format!("{without} has no remote read-modify-writes that take values");
+        return Err(unsupported(message).help("leave --rmw out"));
+    }
+    let waits = models.iter().any(|m| m.published() == Model::RDMA_WAIT);
+    if let Some(own) = models.iter().find(|m| waits && own(**m).is_some()) {
+        let message = format!("flushes of {own} can be compared with polls, and not with waits");
+        return Err(unsupported(message).help("compare it with RDMA_TSO or RDMA_SC"));
+    }
+    match (models, networks) {
+        (&[a, b], []) => Ok([a, b]),
+        (&[a, b], &[network]) => Ok([a.on(network)?, b.on(network)?]),
+        (&[model], &[a, b]) => Ok([model.on(a)?, model.on(b)?]),
+        _ => Err(InputError::new(Code::Argument, "a comparison is of two models, or of one on two networks")
+            .help("write --model RDMA_TSO --model RDMA_SC, or --model RDMA_TSO --network rc --network cxi")),
     }
 }
 
@@ -352,6 +382,26 @@ struct DifferenceLine {
 }
 
 impl ModelComparison {
+    /// Returns the differences, the models that have none, and the number of programs as text.
+    #[must_use]
+    pub fn text(&self, (a, b): (Model, Model), bounds: &[Bound]) -> String {
+        let mut lines: Vec<String> = self.differences.iter().map(ModelDifference::text).collect();
+        for (only, not) in [(a, b), (b, a)] {
+            if self.stop.is_none() && self.differences.iter().all(|d| d.only != only) {
+                lines.push(format!("none of these programs has an outcome under {only} that it has not under {not}"));
+            }
+        }
+        let vacuous = match self.vacuous {
+            0 => String::new(),
+            some => format!(" ({some} are stuck: a poll has no operation)"),
+        };
+        let (programs, shapes) = (self.programs, shapes(bounds));
+        lines.push(format!("{programs} programs{vacuous}, the smallest with threads, nodes, calls up to {shapes}"));
+        lines.extend(self.is_vacuous().then(|| "Vacuous: none of these programs ends".to_owned()));
+        lines.extend(self.stop.as_ref().map(|stop| format!("Incomplete: {stop}")));
+        lines.join("\n")
+    }
+
     /// Returns one JSON object.
     ///
     /// # Panics

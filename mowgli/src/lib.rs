@@ -22,22 +22,33 @@ pub mod compare;
 pub mod core_rma;
 pub mod distinguish;
 pub mod emit;
+mod explaining;
 pub mod generate;
+mod listing;
 pub mod mutation;
 pub mod necessity;
 pub mod networks;
 pub mod new;
+pub mod out;
+mod pdf;
 pub mod properties;
 pub mod prove;
 pub mod repair;
+mod repairing;
+mod reporting;
 pub mod robust;
+mod selection;
 mod semantics;
+mod serve;
 pub mod shards;
+mod site;
+mod solving;
+mod stages;
 mod terminal;
 pub mod theorems;
 mod verdicts;
 
-pub use command::run::main_with;
+pub use command::start::main_with;
 
 /// The Rust blocks of the README are doc tests.
 #[cfg(doctest)]

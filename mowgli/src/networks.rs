@@ -8,6 +8,7 @@
 //! insertions that no known client refutes.
 
 pub mod cases;
+pub(crate) mod run;
 pub mod shown;
 
 use std::collections::BTreeMap;

@@ -74,6 +74,26 @@ pub(crate) fn assertions(text: &str, colours: Colours) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
+/// Makes a progress bar with a message and the unit that it counts. Only terminals show it.
+pub(crate) fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new(0);
+    bar.set_message(message);
+    bar.set_prefix(of_what);
+    bar.set_style(
+        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {prefix}, {eta} left")
+            .expect("a fixed template"),
+    );
+    bar
+}
+
+/// Returns a progress callback `(done, total)` that moves a bar.
+pub(crate) fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
+    |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -218,6 +218,15 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     assert!(!text("mowgli-judge/Cargo.toml").contains("mowgli-core"), "the search depends on the judge");
 }
 
+/// A file of a command chooses and shows; the work is elsewhere.
+#[test]
+fn files_of_commands_are_short() {
+    for file in sources(&root().join("mowgli/src/command")) {
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 100, "{} has {lines} lines", file.display());
+    }
+}
+
 /// A model without axioms is behind one seam: its folders have its name, and these files list what models have. Examples in the help of
 /// commands may name it, too.
 #[test]

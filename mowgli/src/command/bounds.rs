@@ -1,7 +1,9 @@
-//! Arguments for the size of clients and programs.
+//! Arguments for the bounds of checks.
 
 use clap::Args;
 use mowgli_core::term::bound::Bound;
+
+use super::size::SizeBounds;
 
 pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
@@ -20,37 +22,6 @@ pub(super) enum Placement {
     Any,
     /// Not through the network.
     Remote,
-}
-
-/// Bounds on the size of clients or programs.
-#[derive(Args, Default)]
-pub(super) struct SizeBounds {
-    /// At most this many threads.
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
-    threads: Option<u64>,
-    /// At most this many nodes.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    nodes: Option<u64>,
-    /// At most this many calls of each thread.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    calls: Option<u64>,
-}
-
-impl SizeBounds {
-    /// True if any of these arguments was given.
-    pub(super) fn is_given(&self) -> bool {
-        [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
-    }
-
-    /// Returns a bound with the given arguments in place of its own values.
-    pub(super) fn of(&self, bound: Bound) -> Bound {
-        Bound {
-            threads: self.threads.map_or(bound.threads, |n| n as usize),
-            nodes: self.nodes.map_or(bound.nodes, |n| n as u8),
-            calls: self.calls.map_or(bound.calls, |n| n as usize),
-            ..bound
-        }
-    }
 }
 
 /// Limits of a check.
@@ -89,6 +60,11 @@ pub(super) struct Within {
 }
 
 impl Within {
+    /// Returns this bound with the given arguments in place of its values.
+    pub(super) fn of(&self, bound: Bound) -> Bound {
+        self.limited(vec![bound]).swap_remove(0)
+    }
+
     /// Returns these bounds with the given arguments in place of their values. If a shape or a number of objects was
     /// given, only the first bound is kept.
     pub(super) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {

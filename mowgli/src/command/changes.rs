@@ -5,39 +5,26 @@ use mowgli_core::term::bound::Bound;
 
 use super::bounds::Placement;
 use super::libraries::VariantArgs;
-use super::out::{bar, moving, unknown};
+use super::out::unknown;
 use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, shapes};
 use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::necessity::{self, ChangeKind, ChangeResult, Needed};
+use crate::terminal::{bar, moving};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli mutants sv\n  mowgli mutants bal --threads 2 --nodes 2")]
 pub(super) struct MutantsArgs {
     #[command(flatten)]
-    of: VariantArgs,
+    pub(super) of: VariantArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli necessity bal\n  mowgli necessity nlock --json")]
 pub(super) struct NecessityArgs {
     #[command(flatten)]
-    of: VariantArgs,
-}
-
-impl MutantsArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.of.of.json
-    }
-}
-
-impl NecessityArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.of.of.json
-    }
+    pub(super) of: VariantArgs,
 }
 
 /// Checks implementations with each mistake that the method tables give.

@@ -6,7 +6,6 @@ use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_rdma::Network;
 
 use super::bounds::Placement;
 use super::implementations::{VerdictArgs, check_implementations};
@@ -17,7 +16,7 @@ use super::out::reported_in;
 use super::sharded::Sharded;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
-use crate::error::{Code, InputError};
+use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
@@ -54,19 +53,13 @@ impl CheckArgs {
         self.of.of.within.limited(if self.thorough { variant.all_bounds() } else { variant.bounds.clone() })
     }
 
-    /// Returns the network that is not that of the papers.
-    fn other_network(&self) -> Option<Network> {
-        self.on.network.filter(|network| *network != Network::RC)
-    }
-
     fn check(&self, catalogue: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> Result<u8, InputError> {
         if self.list {
             return list(&self.of.of.names, self.of.of.json, &catalogue);
         }
         self.of.of.set_jobs();
-        if let (Some(network), Some(_)) = (self.other_network(), &self.shown.out) {
-            return Err(InputError::new(Code::Argument, "a file of --out does not name its network")
-                .help(format!("leave out --network {network}, or --out")));
+        if self.shown.out.is_some() {
+            self.on.is_published("a file of --out does not name its network", "--out")?;
         }
         let catalogue = &self.on.of(catalogue)?;
         let options = CheckOptions {
@@ -93,10 +86,7 @@ impl Sharded for CheckArgs {
 
     /// Hashes the specifications, implementations and bounds that the command checks.
     fn hash(&self, catalogue: &Catalogue) -> Result<Hash, InputError> {
-        if let Some(network) = self.other_network() {
-            return Err(InputError::new(Code::Argument, "shards of a check are of the network rc")
-                .help(format!("leave out --network {network}, or --shard")));
-        }
+        self.on.is_published("shards of a check are of the network rc", "--shard")?;
         let mut hash = Hash::default();
         for (entry, variant) in self.of.chosen(catalogue)? {
             hash.add_library(entry, variant, &self.bounds(variant))?;

@@ -4,24 +4,17 @@ use clap::Args;
 use mowgli_libraries::catalogue::named;
 
 use super::libraries::LibraryArgs;
-use super::out::{bar, moving};
 use crate::catalogue::Catalogue;
 use crate::distinguish::{bounds, distinguish as compared};
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
+use crate::terminal::{bar, moving};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli distinguish rbl rbl-weak")]
 pub(super) struct DistinguishArgs {
     #[command(flatten)]
-    of: LibraryArgs,
-}
-
-impl DistinguishArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.of.json
-    }
+    pub(super) of: LibraryArgs,
 }
 
 /// Searches for a client that distinguishes two specifications.

@@ -4,20 +4,18 @@ use std::path::PathBuf;
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
-use crate::error::{Code, InputError};
-use crate::generate::{Generated, axioms};
-use crate::interrupt::{Deadline, Failure};
-use crate::litmus::semantics::Semantics;
+use crate::error::InputError;
+use crate::generate::{GenerateRequest, print_table};
+use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
 use crate::semantics;
 use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
-use mowgli_core::term::bound::Bound;
-use mowgli_core::unknown::Unknown;
 
 use super::bounds::at_least_one;
-use super::out::{bar, json, moving, reported_in, save};
-use super::sharded::{ShardContext, Sharded, Share, is_shard};
+use super::out::reported_in;
+use super::sharded::Sharded;
+use super::share::Share;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 
@@ -81,7 +79,15 @@ impl Sharded for GenerateArgs {
     }
 
     fn run(&self, _: Catalogue, deadline: &Deadline, log: Option<&ShardLog>) -> u8 {
-        reported_in(self.json || self.emit == Emit::Json, generated(self, (deadline, log)))
+        let Self { model, ref pivot, procs, rmw, .. } = *self;
+        let [size, each] = [self.actions, self.each].map(|n| n.map(|n| n as usize));
+        let ask = GenerateRequest { model, pivot, threads: procs as usize, size, each, rmw };
+        let (is_json, folder) = (self.emit == Emit::Json, self.out.as_deref());
+        let found = match self.what {
+            Some(_) => print_table(self.json, is_json, folder, (deadline, log)),
+            None => ask.print(is_json, folder, (deadline, log)),
+        };
+        reported_in(self.json || is_json, found)
     }
 }
 
@@ -91,106 +97,4 @@ enum Emit {
     Litmus,
     /// Print one JSON object per test, one per line.
     Json,
-}
-
-/// Generates tests.
-fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
-    if args.what.is_some() {
-        let (code, all) = semantics::table(args.json, shared);
-        if args.out.is_some() && !is_shard(shared.1) {
-            write(&all, args)?;
-        }
-        return Ok(if is_shard(shared.1) { 0 } else { code });
-    }
-    args.model.is_published("generate")?;
-    let most = args.each.map(|n| n as usize);
-    let (code, all) = match args.model {
-        model if matches!(model.semantics(), Semantics::Own(_)) => {
-            semantics::rows(&args.pivot, (args.procs as usize, args.actions.map(|n| n as usize)), most, shared)?
-        }
-        Model::X86Tso => {
-            return Err(InputError::new(
-                Code::Argument,
-                format!("tests are generated for networks, and {} has none", args.model),
-            )
-            .into());
-        }
-        _ => of_axioms(args, shared)?,
-    };
-    if is_shard(shared.1) {
-        return Ok(0);
-    }
-    if all.is_empty() && code == 0 {
-        eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
-        return Ok(1);
-    }
-    write(&all, args)?;
-    Ok(code)
-}
-
-/// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs, (deadline, log): ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
-    let known = axioms::pivots(args.model);
-    let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
-    if pivots.is_empty() {
-        let unknown = Unknown::new("part", &args.pivot, &known);
-        let error = InputError::new(Code::Unknown, format!("{} has no part {}", args.model, args.pivot));
-        return Err(error.help(unknown.help()));
-    }
-    if args.rmw && args.model == Model::RdmaSc {
-        return Err(InputError::new(Code::Argument, format!("{} has no remote read-modify-writes", args.model))
-            .help("leave --rmw out"));
-    }
-    let total = args.actions.unwrap_or(3) as usize;
-    let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
-    let most = args.each.unwrap_or(1) as usize;
-    let expired = || deadline.expired();
-    let part = log.map(|log| log.part(args.model.to_string()));
-    let bar = bar(args.model.to_string(), "programs");
-    let search =
-        axioms::search(args.model, args.rmw, &pivots, (&bound, most), (&expired, part.as_ref()), &moving(&bar));
-    bar.finish_and_clear();
-    if is_shard(log) {
-        return Ok((0, Vec::new()));
-    }
-    for found in search.found.iter().filter(|f| f.programs.is_empty()) {
-        let why = match &search.stop {
-            Some(stop) => format!("no program that notices when it is taken away was found before {stop}"),
-            None if found.occurs => "no program within the bound notices when it is taken away".to_owned(),
-            None => "in no program".to_owned(),
-        };
-        eprintln!("{}: {why}", found.pivot);
-    }
-    let with = search.found.iter().filter(|f| !f.programs.is_empty()).count();
-    eprintln!(
-        "{with} of {} parts have a test, among {} programs of {} threads on 2 nodes with {total} calls",
-        search.found.len(),
-        search.programs,
-        args.procs
-    );
-    if let Some(stop) = &search.stop {
-        eprintln!("Incomplete: {stop}");
-    }
-    let all = search.found.iter().flat_map(|f| f.generated(args.model)).collect();
-    Ok((if search.stop.is_some() { 3 } else { 0 }, all))
-}
-
-/// Writes tests in the requested form.
-fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), InputError> {
-    if all.is_empty() {
-        return Ok(());
-    }
-    let Some(dir) = &args.out else {
-        let text = |g: &Generated| if args.emit == Emit::Json { json(g) } else { g.litmus.clone() };
-        all.iter().for_each(|g| println!("{}", text(g)));
-        return Ok(());
-    };
-    let put = |name: &str, text: &str| save(&dir.join(name), text);
-    std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
-    match args.emit {
-        Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,
-        Emit::Json => put("tests.jsonl", &all.iter().map(|g| json(g) + "\n").collect::<String>())?,
-    }
-    eprintln!("{} tests written to {}", all.len(), dir.display());
-    Ok(())
 }

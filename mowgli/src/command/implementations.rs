@@ -7,15 +7,15 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::libraries::{Entries, VariantArgs};
-use super::out::keep;
-use super::sharded::{Share, is_shard};
-use super::stages::check_bounds;
+use super::libraries::VariantArgs;
+use super::share::Share;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::InputError;
 use crate::interrupt;
-use crate::shards::log::ShardLog;
+use crate::selection::quick_first;
+use crate::shards::log::{ShardLog, is_shard};
+use crate::stages::check_bounds;
 use crate::verdicts::format::Format;
 use crate::verdicts::table::{Printing, Verdicts};
 
@@ -55,17 +55,6 @@ impl VerdictArgs {
     }
 }
 
-/// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
-/// verdicts come early.
-const SLOW: [&str; 10] =
-    ["bal", "bal-transitive", "bal-puts", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
-
-/// Sorts entries, the quick ones first.
-fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
-    chosen.sort_by_key(|(entry, _)| SLOW.iter().position(|slow| *slow == entry.name));
-    chosen
-}
-
 /// Checks the implementations that the arguments name. It prints a line for each verdict as soon as it is known. The
 /// counterexamples follow, and then the table. An expected one is explained only if the arguments name the variant.
 pub(super) fn check_implementations(
@@ -103,11 +92,6 @@ pub(super) fn check_implementations(
         return Ok(shown.code);
     }
     shown.print_rest();
-    if let Some(path) = &kept.out {
-        keep(path, &shown.findings)?;
-        if shown.findings.is_empty() {
-            eprintln!("no client has a wrong outcome or never ends, so nothing was written to {}", path.display());
-        }
-    }
+    kept.out.as_ref().map_or(Ok(()), |path| shown.keep(path))?;
     Ok(shown.code)
 }

@@ -1,11 +1,11 @@
 //! The arguments of all questions about libraries, and the libraries that they choose.
 
 use clap::Args;
-use mowgli_libraries::entry::{Entry, Variant};
 
 use super::bounds::{Placement, Within, at_least_one};
 use crate::catalogue::Catalogue;
-use crate::error::{Code, InputError};
+use crate::error::InputError;
+use crate::selection::{Entries, chosen};
 
 /// Arguments of all questions about libraries.
 #[derive(Args)]
@@ -43,9 +43,6 @@ pub(super) struct VariantArgs {
     placement: Option<Placement>,
 }
 
-/// Entries, each with a variant.
-pub(super) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
-
 impl LibraryArgs {
     /// Sets the number of threads of this process.
     pub(super) fn set_jobs(&self) {
@@ -55,37 +52,13 @@ impl LibraryArgs {
         }
     }
 
-    /// Selects the entries of a catalogue that the arguments name, each with its variant. That of a name as `bal:no-fence` comes before
-    /// `variant`, and `published` is the last.
+    /// Selects the entries of a catalogue that the arguments name, each with its variant: see [`chosen`].
     pub(super) fn chosen<'a>(
         &self,
         variant: Option<&str>,
         catalogue: &'a Catalogue,
     ) -> Result<Entries<'a>, InputError> {
-        let known = catalogue.names();
-        let named: Vec<(&str, Option<&str>)> = self.names.iter().map(|name| split(name, variant)).collect();
-        if let Some((unknown, _)) = named.iter().find(|(library, _)| !known.contains(library)) {
-            return Err(catalogue.no_library(unknown).into());
-        }
-        if let Some((name, _)) = self.names.iter().zip(&named).find(|(name, (_, chosen))| is_other(name, *chosen)) {
-            let error = InputError::new(Code::Argument, format!("{name} and --variant name two variants"));
-            return Err(error.help("leave out one of them"));
-        }
-        let wanted = if named.is_empty() { catalogue.usual().map(|name| (name, variant)).collect() } else { named };
-        let mut chosen = Vec::new();
-        for entry in catalogue.entries() {
-            for (_, variant) in wanted.iter().filter(|(library, _)| *library == entry.name) {
-                match entry.variant(variant.unwrap_or("published")) {
-                    Ok(variant) => chosen.push((entry, variant)),
-                    Err(_) if self.names.is_empty() => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        if chosen.is_empty() {
-            return Err(InputError::new(Code::Argument, "no library has this variant").help("see mowgli check --list"));
-        }
-        Ok(chosen)
+        chosen(&self.names, variant, catalogue)
     }
 }
 
@@ -104,14 +77,4 @@ impl VariantArgs {
     pub(super) fn loopback(&self, usual: Placement) -> bool {
         self.placement.unwrap_or(usual) == Placement::Any
     }
-}
-
-/// Splits a name into a library and its variant, which is that of `--variant` if the name has none.
-fn split<'n>(name: &'n str, option: Option<&'n str>) -> (&'n str, Option<&'n str>) {
-    name.split_once(':').map_or((name, option), |(library, variant)| (library, option.or(Some(variant))))
-}
-
-/// True if a name has another variant than the one that was chosen.
-fn is_other(name: &str, chosen: Option<&str>) -> bool {
-    name.split_once(':').is_some_and(|(_, own)| chosen != Some(own))
 }

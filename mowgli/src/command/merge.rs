@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Command;
 use super::out::reported;
+use super::subcommand::Command;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;

@@ -1,4 +1,4 @@
-//! The command: its subcommands, each with its arguments. [`run`] parses and runs them.
+//! The command: its subcommands, each with its arguments. [`start`] parses and runs them.
 
 mod bounds;
 mod cat;
@@ -9,6 +9,7 @@ mod completions;
 mod convert;
 mod distinguish;
 mod emit;
+mod engine;
 mod explain;
 mod former;
 mod generate;
@@ -24,29 +25,29 @@ mod merge;
 pub mod network;
 mod networks;
 mod new;
-pub mod out;
-mod pdf;
 mod prove;
 mod repair;
 mod report;
 mod robust;
-pub(crate) mod run;
+mod run;
 mod serve;
-pub(crate) mod sharded;
+mod sharded;
+mod share;
 mod show;
 mod site;
+mod size;
 mod spec;
-mod stages;
+pub(crate) mod start;
+mod subcommand;
 mod through;
 mod walk;
 mod worth;
 
-use std::ffi::OsString;
+use clap::Parser;
 
-use clap::{Parser, Subcommand};
-
-pub use self::run::stop_on_interrupt;
-use self::sharded::Sharded;
+pub use self::start::stop_on_interrupt;
+use self::subcommand::Command;
+pub use crate::out;
 
 /// The exit codes of all commands.
 const AFTER_HELP: &str =
@@ -58,99 +59,4 @@ const AFTER_HELP: &str =
 struct Cli {
     #[command(subcommand)]
     command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Print all outcomes of litmus tests and check their assertions.
-    Litmus(Box<litmus::LitmusArgs>),
-    /// Explain the assertions of a litmus test, or a finding in a file: print the execution, or the reason why none exists.
-    Explain(explain::ExplainArgs),
-    /// Check implementations of libraries against their specifications, over all clients up to a bound.
-    Check(Box<check::CheckArgs>),
-    /// Check specifications themselves: are they monotone, decomposable and satisfiable? Names may be memory models too.
-    Spec(Box<spec::SpecArgs>),
-    /// Change each operation of an implementation in every way that the method tables give: which mistakes does the check
-    /// notice?
-    Mutants(Box<changes::MutantsArgs>),
-    /// Leave out and weaken each operation of an implementation in turn: which are needed?
-    Necessity(Box<changes::NecessityArgs>),
-    /// Find the smallest client that distinguishes two specifications of one library.
-    Distinguish(Box<distinguish::DistinguishArgs>),
-    /// Weaken a specification in one place at a time: which broken variants are then no longer caught?
-    Worth(Box<worth::WorthArgs>),
-    /// Compare outcomes of the whole stack, down to the memory model, with the specification.
-    Through(Box<through::ThroughArgs>),
-    /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
-    Walk(walk::WalkArgs),
-    /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
-    Cat(cat::CatArgs),
-    /// Print a library as the papers do: its objects, methods, specification, and the bodies of an implementation.
-    Show(show::ShowArgs),
-    /// Put the results of shards together, as one process would have printed them.
-    Merge(merge::MergeArgs),
-    /// Prove implementations of libraries for every client, not up to a bound, with a solver on the path.
-    Prove(prove::ProveArgs),
-    /// Decide whether programs with polls are robust, say why, and what to insert if they are not.
-    Robust(robust::RobustArgs),
-    /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
-    Repair(Box<repair::RepairArgs>),
-    /// Check libraries on the networks that people use, and print a table of the verdicts.
-    Networks(Box<networks::NetworksArgs>),
-    /// Find the smallest programs on which two memory models differ.
-    Compare(compare::CompareArgs),
-    /// Write tests that probe a memory model rule by rule, with their expected outcomes.
-    Generate(generate::GenerateArgs),
-    /// Write the implementations of libraries as source code, with the bodies that were checked.
-    Emit(emit::EmitArgs),
-    /// Write verdicts, outcomes and executions to a page that opens from disk.
-    Report(report::ReportArgs),
-    /// Edit and solve litmus tests in a browser, on this machine.
-    Serve(serve::ServeArgs),
-    #[command(hide = true)]
-    SolveForPage(serve::SolveArgs),
-    /// Write the playground, the book and a report as a site that solves tests in the browser, without a server.
-    Site(site::SiteArgs),
-    /// Serve an editor of litmus tests: errors, the meaning of statements, completions, outcomes and explanations.
-    Lsp(lsp::LspArgs),
-    /// Write a small crate with a library of your own: specification, implementation, checks.
-    New(new::NewArgs),
-    /// Convert litmus tests to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
-    Convert(convert::ConvertArgs),
-    /// Print completions for a shell.
-    Completions(completions::CompletionsArgs),
-    /// Write manual pages.
-    Man(man::ManArgs),
-    #[command(external_subcommand)]
-    Installed(Vec<OsString>),
-}
-
-impl Command {
-    /// Returns the command as one whose work processes can share; `None` if they cannot.
-    fn sharded(&self) -> Option<&dyn Sharded> {
-        match self {
-            Self::Litmus(args) => Some(&**args),
-            Self::Check(args) => Some(&**args),
-            Self::Worth(args) => Some(&**args),
-            Self::Through(args) => Some(&**args),
-            Self::Networks(args) => Some(&**args),
-            Self::Compare(args) => Some(args),
-            Self::Generate(args) => Some(args),
-            _ => None,
-        }
-    }
-
-    /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
-    fn keeps_what_is_done(&self) -> bool {
-        use Command::*;
-        let is_about_libraries =
-            matches!(self, Check(_) | Spec(_) | Mutants(_) | Necessity(_) | Distinguish(_) | Worth(_) | Through(_));
-        is_about_libraries
-            || matches!(self, Litmus(_) | Merge(_) | Robust(_) | Repair(_) | Compare(_) | Generate(_) | Report(_))
-    }
-
-    /// True if the command goes on when nobody reads its output any more.
-    fn outlives_its_readers(&self) -> bool {
-        matches!(self, Self::Serve(_))
-    }
 }

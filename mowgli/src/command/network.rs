@@ -5,10 +5,9 @@ use std::path::Path;
 use clap::Args;
 use mowgli_rdma::Network;
 
-use super::out::text_of;
+use super::out::{on, text_of};
 use crate::catalogue::Catalogue;
-use crate::error::InputError;
-use crate::litmus::parse;
+use crate::error::{Code, InputError};
 
 /// The network that a command is about.
 #[derive(Args, Clone, Copy, Default)]
@@ -31,10 +30,13 @@ impl On {
             None => Ok(catalogue),
         }
     }
-}
 
-/// Returns the text of a test on a network, if one is given.
-pub(super) fn on(path: &Path, text: &str, network: Option<Network>) -> Result<String, InputError> {
-    let of = |network| parse::on_network(&path.display().to_string(), text, network);
-    network.map_or_else(|| Ok(text.to_owned()), of)
+    /// Checks that the network is that of the papers.
+    pub(super) fn is_published(&self, why: &str, other: &str) -> Result<(), InputError> {
+        let is_rc = |network: &Network| *network == Network::RC;
+        self.network.filter(|network| !is_rc(network)).map_or(Ok(()), |network| {
+            let help = format!("leave out --network {network}, or {other}");
+            Err(InputError::new(Code::Argument, why).help(help))
+        })
+    }
 }

@@ -3,19 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mowgli_core::rewrite::repair::Limit;
-use mowgli_core::search::problem::Limits;
-use mowgli_libraries::catalogue::named;
-use mowgli_prove::solve::SolverProgram;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
-use super::out::{all_files, bar, json, moving, parsed, reported_in, save, worst};
+use super::out::{all_files, reported_in, worst};
 use crate::catalogue::Catalogue;
-use crate::check::CheckOptions;
-use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline, Failure, SECOND};
-use crate::repair::{Costs, RepairRequest, bodies, repair};
+use crate::interrupt;
+use crate::repair::Costs;
+use crate::repairing::RepairSettings;
 
 #[derive(Args)]
 #[command(
@@ -63,95 +58,41 @@ pub(super) struct RepairArgs {
 }
 
 pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
-    let catalogue = match args.on.of(catalogue) {
-        Ok(catalogue) => catalogue,
-        Err(error) => return reported_in(args.json, Err(error)),
-    };
-    let costs = match Costs::read(&args.cost) {
-        Ok(costs) => costs,
-        Err(error) => return reported_in(args.json, Err(error)),
-    };
-    let (names, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, &catalogue));
-    let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
-    let mut code = 0;
-    for name in names {
-        let own = reported_in(args.json, library(&name.to_string_lossy(), args, &costs, &catalogue));
-        code = worst(code, own);
+    match (args.on.of(catalogue), Costs::read(&args.cost)) {
+        (Ok(catalogue), Ok(costs)) => printed(args, &catalogue, costs),
+        (Err(error), _) | (_, Err(error)) => reported_in(args.json, Err(error)),
     }
+}
+
+/// Prints the repairs of all libraries, and then those of all tests.
+fn printed(args: &RepairArgs, catalogue: &Catalogue, costs: Costs) -> u8 {
+    let ask = RepairSettings {
+        costs,
+        variant: args.variant.as_deref(),
+        weaken: args.weaken,
+        fix: args.fix,
+        most: args.most as usize,
+        first: args.first as usize,
+        everywhere: args.everywhere,
+        bounds: &|variant| args.within.limited(variant.bounds.clone()),
+        is_json: args.json,
+        steps: args.steps,
+        timeout: args.timeout,
+    };
+    let is_library = |path: &Path| !path.exists() && catalogue.names().iter().any(|name| Path::new(name) == path);
+    let (names, paths): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.paths.iter().cloned().partition(|p| args.variant.is_some() || is_library(p));
+    let of = |name: &PathBuf| reported_in(args.json, ask.print_library(&name.to_string_lossy(), catalogue));
+    let mut code = names.iter().map(of).fold(0, worst);
     for file in all_files(&paths, &mut code) {
         let own = if interrupt::requested() {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            reported_in(args.json, one(&file, args, &costs))
+            let text = args.on.text_of(&file);
+            reported_in(args.json, text.and_then(|text| ask.print_test(&file, &text)))
         };
         code = worst(code, own);
     }
     code
-}
-
-/// The questions about a test without a repair, each of them milliseconds, after which any repair is looked for.
-const PATIENCE: usize = 100;
-
-fn is_library(path: &Path, catalogue: &Catalogue) -> bool {
-    !path.exists() && catalogue.names().iter().any(|name| Path::new(name) == path)
-}
-
-fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, Failure> {
-    if !catalogue.names().contains(&name) {
-        return Err(catalogue.no_library(name).into());
-    }
-    if args.fix {
-        let error = InputError::new(Code::Argument, format!("{name}: --fix writes litmus tests"));
-        return Err(error.help("the bodies of a library are its author's to write").into());
-    }
-    let entry = named(catalogue.entries(), name)?;
-    let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
-    let deadline = Deadline::after(args.timeout).within(args.steps.unwrap_or(600 * SECOND));
-    let bar = bar(format!("{name} {}", variant.name), "clients");
-    let progress = moving(&bar);
-    let options =
-        CheckOptions { deadline, progress: &progress, entries: catalogue.entries(), ..CheckOptions::default() };
-    let solvers: Vec<SolverProgram> = [SolverProgram::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
-    let limit = mowgli_prove::solve::SolverLimit::of(10 * mowgli_prove::solve::SolverLimit::SECOND);
-    let executions = mowgli_prove::prove::EXECUTIONS;
-    let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, confirms: true, keep: false };
-    let ask = bodies::BodyRepairRequest {
-        costs,
-        weaken: args.weaken,
-        limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
-        bounds: args.within.limited(variant.bounds.clone()),
-        is_everywhere: args.everywhere,
-        is_brief: args.steps.is_none(),
-        options: &options,
-        prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
-    };
-    let found = bodies::repair(entry, variant, &ask)?;
-    bar.finish_and_clear();
-    println!("{}", if args.json { json(&found) } else { found.text() });
-    Ok(found.code())
-}
-
-fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> {
-    let text = args.on.text_of(path)?;
-    let test = parsed(Catalogue::builtin(), path, &text)?;
-    let deadline = Deadline::after(args.timeout).within(args.steps.unwrap_or(60 * SECOND));
-    let expired = || deadline.expired();
-    let ask = RepairRequest {
-        costs,
-        weaken: args.weaken,
-        limit: Limit { insertions: args.most as usize, patience: PATIENCE, ..Limit::default() },
-        limits: Limits { expired: &expired, ..Limits::default() },
-    };
-    let found = repair(&test, &text, &ask).map_err(|e| e.within(&path.display()))?;
-    println!("{}", if args.json { json(&found) } else { found.text() });
-    if let (true, Some(cheapest)) = (args.fix, found.repairs.first()) {
-        let to = path.with_extension("fixed.litmus");
-        save(&to, &cheapest.fixed)?;
-        if !args.json {
-            println!("  written to {}", to.display());
-        }
-    }
-    Ok(found.code())
 }

@@ -1,29 +1,17 @@
 //! The `report` command.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::catalogue::Catalogue;
-use crate::check::{CheckOptions, Checked};
-use crate::error::{Code, InputError};
-use crate::explain;
-use crate::interrupt::{self, Deadline, Failure, SECOND};
-use crate::repair::Costs;
-use crate::repair::bodies::{BodyRepairRequest, BodyRepairs, repair};
-use crate::report::{CheckRow, Drawn, FindingRow, Made, Page, RepairRow, TestRow};
 use clap::Args;
-use mowgli_core::rewrite::repair::Limit;
-use mowgli_core::search::problem::Limits;
-use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_rdma::Network;
 
 use super::bounds::Placement;
-use super::network::{On, on};
-use super::out::{files, is_path, parsed, reported, text_of, worst};
-use super::stages::check_bounds;
+use super::network::On;
+use crate::catalogue::Catalogue;
+use crate::error::InputError;
+use crate::reporting::ReportRequest;
 
 /// The sources of a page.
-#[derive(Args, Default)]
+#[derive(Args)]
 #[command(
     after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page\n  mowgli report sv --network cxi --repair --out page"
 )]
@@ -52,160 +40,22 @@ pub(super) struct ReportArgs {
     /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
-    #[arg(skip = "Mowgli")]
-    title: &'static str,
-    /// The links above the page.
-    #[arg(skip)]
-    links: &'static str,
 }
 
-impl ReportArgs {
-    /// Returns the arguments for a page in a folder about these libraries, with links above it.
-    pub(super) fn page_of(what: Vec<String>, out: PathBuf, title: &'static str, links: &'static str) -> Self {
-        Self { what, out: Some(out), title, links, ..Self::default() }
-    }
-}
-
-/// The arguments of a request, and its libraries.
-type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
-
-/// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
-/// something open. For tests it returns the worst code of `litmus`.
+/// Writes the page. Returns the exit code.
 pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, InputError> {
-    reported_page(args, &args.on.of(catalogue)?)
-}
-
-/// Writes the page about libraries that are on their network.
-pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    let mut page = Page { title: args.title.to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
-    let mut code = 0;
-    let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
-    for name in &names {
-        if interrupt::requested() {
-            page.errors.push(format!("interrupted before {name}"));
-            code = worst(code, 3);
-            continue;
-        }
-        let added = if is_path(catalogue, name) {
-            add_files(&mut page, Path::new(name), (args, catalogue))
-        } else {
-            add_library(&mut page, name, (args, catalogue))
-        };
-        for failure in added.err().unwrap_or_default() {
-            page.errors.push(failure.to_string());
-            code = worst(code, reported(Err(failure)));
-        }
-    }
-    if page.is_stopped() {
-        code = worst(code, 3);
-    }
-    code = page.tests.iter().map(|row| row.verdict().code()).fold(code, worst);
-    if args.json {
-        println!("{}", page.json());
-    }
-    // A page of nothing but wrong names would be no report.
-    let is_empty = code == 2 && page.checks.is_empty() && page.tests.is_empty() && page.findings.is_empty();
-    if let Some(out) = args.out.as_ref().filter(|_| !is_empty) {
-        let file = out.join("index.html");
-        let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, page.html()));
-        written.map_err(|e| InputError::file(&file, e))?;
-        eprintln!("written to {}", file.display());
-    }
-    Ok(code)
-}
-
-fn add_files(page: &mut Page, path: &Path, asked: ReportRequest<'_>) -> Result<(), Vec<Failure>> {
-    let files = files(path, &["litmus", "snap"]).map_err(|message| vec![message.into()])?;
-    let failed: Vec<Failure> = files.iter().filter_map(|file| add_file(page, file, asked).err()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(failed) }
-}
-
-fn add_file(page: &mut Page, file: &Path, (args, catalogue): ReportRequest<'_>) -> Result<(), Failure> {
-    let name = file.display().to_string();
-    let text = text_of(file)?;
-    let is_test = file.extension().is_some_and(|x| x == "litmus");
-    if let Some(network) = args.on.network.filter(|network| !is_test && *network != Network::RC) {
-        let error = InputError::new(Code::Argument, format!("{name} is an execution on a network of its own"));
-        return Err(error.help(format!("leave out --network {network}")).into());
-    }
-    let deadline = Deadline::after(args.timeout);
-    let expired = || deadline.expired();
-    let limits = Limits { expired: &expired, ..Limits::default() };
-    if file.extension().is_some_and(|x| x == "ron") {
-        let finding = explain::read(catalogue, &text).map_err(|e| e.within(&name))?;
-        let explained = explain::explain(catalogue, finding, limits).map_err(|e| e.within(&name))?;
-        page.findings.push(FindingRow::new(&explained));
-        return Ok(());
-    }
-    if file.extension().is_some_and(|x| x == "snap") {
-        let row = FindingRow::of_snapshot(catalogue, &name, &text, limits).map_err(|e| e.within(&name))?;
-        page.findings.push(row);
-        return Ok(());
-    }
-    let text = on(file, &text, args.on.network)?;
-    let test = parsed(catalogue, file, &text)?;
-    let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits, &mut |_| {})?;
-    let more = Deadline::after(args.timeout);
-    let limits = Limits { expired: &|| more.expired(), ..limits };
-    page.tests.push(if args.repair && row.verdict().is_wrong() { row.with_repair(&test, &[], limits) } else { row });
-    Ok(())
-}
-
-fn add_library(page: &mut Page, name: &str, (args, catalogue): ReportRequest<'_>) -> Result<(), Vec<Failure>> {
-    let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
-    let added = match named(catalogue.entries(), library) {
-        Ok(entry) => add_checks(page, entry, variant, args),
-        Err(_) => {
-            let unknown = catalogue.no_library(library);
-            let error = InputError::new(Code::Unknown, format!("{name} is neither a file nor a library"));
-            Err(error.help(unknown.help()).into())
-        }
+    let request = ReportRequest {
+        catalogue: &args.on.of(catalogue)?,
+        network: args.on.network,
+        what: &args.what,
+        out: args.out.as_deref(),
+        is_json: args.json,
+        variants: args.variants,
+        repair: args.repair,
+        loopback: args.placement == Placement::Any,
+        timeout: args.timeout,
+        title: "Mowgli",
+        links: "",
     };
-    added.map_err(|failure| vec![failure])
+    request.print()
 }
-
-fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &ReportArgs) -> Result<(), Failure> {
-    let variants: Vec<&Variant> = match variant {
-        Some(variant) => vec![entry.variant(variant)?],
-        None if args.variants => entry.variants.iter().collect(),
-        None => vec![&entry.variants[0]],
-    };
-    for variant in variants {
-        let loopback = args.placement == Placement::Any;
-        let options = CheckOptions { deadline: Deadline::after(args.timeout), loopback, ..CheckOptions::default() };
-        let first = page.checks.len();
-        let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
-        check_bounds(entry, variant, &variant.bounds, &options, None, &mut each)?;
-        let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
-        if let Some(row) = wrong.filter(|row| row.is_small() && loopback) {
-            // Without network accesses to the own node a counterexample needs more threads, so it is more typical.
-            let options = CheckOptions { deadline: Deadline::after(args.timeout), loopback: false, ..options };
-            check_bounds(entry, variant, &variant.bounds, &options, None, &mut |checked| row.add_typical(&checked))?;
-        }
-        let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
-        if let Some(row) = wrong.filter(|_| args.repair) {
-            let options = CheckOptions { deadline: Deadline::after(args.timeout).within(600 * SECOND), ..options };
-            let found = repaired(entry, variant, &options)?;
-            let ways = found.repairs.iter().map(|way| (way.cost, &way.insert[..], &way.because[..]));
-            row.repair = Some(RepairRow::of_bodies(&found.text(), found.undecided.as_deref(), ways));
-        }
-    }
-    Ok(())
-}
-
-fn repaired(entry: &Entry, variant: &Variant, options: &CheckOptions<'_>) -> Result<BodyRepairs, Failure> {
-    let ask = BodyRepairRequest {
-        costs: &Costs::default(),
-        weaken: false,
-        limit: Limit { repairs: REPAIRS, ..Limit::default() },
-        bounds: variant.bounds.clone(),
-        is_everywhere: false,
-        is_brief: true,
-        options,
-        prove: None,
-    };
-    repair(entry, variant, &ask)
-}
-
-/// The most repairs that the page shows beside a counterexample.
-const REPAIRS: usize = 5;

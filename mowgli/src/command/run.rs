@@ -1,112 +1,61 @@
-//! Runs of the command: arguments are parsed, a subcommand does its work, and the process ends with an exit code.
+//! The work of each subcommand.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
-
-use clap::{CommandFactory as _, FromArgMatches as _};
-use mowgli_check::guard::{Panic, caught};
-use mowgli_libraries::entry::Entry;
 
 use super::out::{coded, printed, reported, reported_in};
-use super::{Cli, Command};
-use super::{
-    cat, changes, completions, convert, distinguish, emit, explain, former, groups, installed, lsp, man, merge,
-};
+use super::sharded::Sharded;
+use super::start::parsed;
+use super::subcommand::Command;
+use super::{cat, changes, completions, convert, distinguish, emit, explain, installed, lsp, man, merge};
 use super::{new, prove, repair, report, robust, serve, sharded, show, site, spec, walk};
 use crate::catalogue::Catalogue;
-use crate::error::Bug;
-use crate::interrupt::{self, Failure};
 
-/// The command with the user's libraries beside those that are built in.
-///
-/// ```no_run
-/// # use mowgli_libraries::x86::treiber::entry;
-/// use std::process::ExitCode;
-///
-/// fn main() -> ExitCode {
-///     mowgli::main_with([entry()])
-/// }
-/// ```
-pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
-    ExitCode::from(run(own.into_iter().collect()))
-}
-
-/// Writes the main function of a command with the user's libraries: see [`main_with`].
-///
-/// ```no_run
-/// # use mowgli_libraries::x86::treiber;
-/// mowgli::main!(treiber::entry());
-/// ```
-#[macro_export]
-macro_rules! main {
-    ($($entry:expr),* $(,)?) => {
-        fn main() -> ::std::process::ExitCode {
-            $crate::main_with([$($entry),*])
+impl Command {
+    /// Returns the command as one whose work processes can share; `None` if they cannot.
+    pub(super) fn sharded(&self) -> Option<&dyn Sharded> {
+        match self {
+            Self::Litmus(args) => Some(&**args),
+            Self::Check(args) => Some(&**args),
+            Self::Worth(args) => Some(&**args),
+            Self::Through(args) => Some(&**args),
+            Self::Networks(args) => Some(&**args),
+            Self::Compare(args) => Some(args),
+            Self::Generate(args) => Some(args),
+            _ => None,
         }
-    };
-}
-
-/// Lets the first Ctrl-C end a search, so that what is done is printed. A second one ends the command.
-pub fn stop_on_interrupt() {
-    let stop = || {
-        if interrupt::request() {
-            eprintln!("Stopping: what is done is printed. Once more to stop at once.");
-        } else {
-            std::process::exit(130);
-        }
-    };
-    if let Err(e) = ctrlc::set_handler(stop) {
-        eprintln!("warning: Ctrl-C stops at once: {e}");
     }
-}
 
-fn run(own: Vec<Entry>) -> u8 {
-    let cli = groups::grouped(Cli::command());
-    let words = former::renamed(std::env::args_os().collect());
-    let command = parsed(&cli, &words).unwrap_or_else(|e| e.exit());
-    if command.keeps_what_is_done() {
-        stop_on_interrupt();
+    /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
+    pub(super) fn keeps_what_is_done(&self) -> bool {
+        use Command::*;
+        let is_about_libraries =
+            matches!(self, Check(_) | Spec(_) | Mutants(_) | Necessity(_) | Distinguish(_) | Worth(_) | Through(_));
+        is_about_libraries
+            || matches!(self, Litmus(_) | Merge(_) | Robust(_) | Repair(_) | Compare(_) | Generate(_) | Report(_))
     }
-    // A reader that has seen enough, such as `head`, ends the command quietly; a server outlives its readers.
-    if !command.outlives_its_readers() {
-        sigpipe::reset();
-    }
-    let catalogue = match Catalogue::with(own) {
-        Ok(catalogue) => catalogue,
-        Err(message) => return reported(Err(message)),
-    };
-    let is_own = !catalogue.own().is_empty();
-    let code = caught(|| answered(command, catalogue, cli, &words));
-    code.unwrap_or_else(|panic| {
-        // A function of the user's library may have panicked.
-        let bug =
-            |panic: Panic| Failure::Bug(Bug { message: format!("a function panicked {panic}; please report it") });
-        reported(Err(if is_own { panic.of_author("mowgli").into() } else { bug(panic) }))
-    })
-}
 
-/// Parses the words of a command line.
-fn parsed(cli: &clap::Command, words: &[OsString]) -> Result<Command, clap::Error> {
-    let matches = cli.clone().try_get_matches_from(words)?;
-    Ok(Cli::from_arg_matches(&matches)?.command)
+    /// True if the command goes on when nobody reads its output any more.
+    pub(super) fn outlives_its_readers(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
 }
 
 /// Runs a subcommand, or its share of the work; returns the exit code.
-fn answered(command: Command, catalogue: Catalogue, cli: clap::Command, words: &[OsString]) -> u8 {
+pub(super) fn answered(command: Command, catalogue: Catalogue, cli: clap::Command, words: &[OsString]) -> u8 {
     if let Some(sharded) = command.sharded() {
         return sharded::run(sharded, catalogue, words);
     }
     match command {
-        Command::Spec(args) => reported_in(args.is_json(), spec::spec(&args, catalogue)),
-        Command::Mutants(args) => reported_in(args.is_json(), changes::mutants(&args, &catalogue)),
-        Command::Necessity(args) => reported_in(args.is_json(), changes::necessity(&args, &catalogue)),
-        Command::Distinguish(args) => reported_in(args.is_json(), distinguish::distinguish(&args, &catalogue)),
+        Command::Spec(args) => reported_in(args.of.json, spec::spec(&args, catalogue)),
+        Command::Mutants(args) => reported_in(args.of.of.json, changes::mutants(&args, &catalogue)),
+        Command::Necessity(args) => reported_in(args.of.of.json, changes::necessity(&args, &catalogue)),
+        Command::Distinguish(args) => reported_in(args.of.json, distinguish::distinguish(&args, &catalogue)),
         Command::Cat(args) => printed(cat::written(&args, &catalogue)),
         Command::Show(args) => printed(show::shown(&args, &catalogue)),
-        Command::Walk(args) => coded(args.is_json(), walk::walked(&args)),
-        Command::Explain(args) => coded(args.is_json(), explain::explained(&args, &catalogue)),
+        Command::Walk(args) => coded(args.json, walk::walked(&args)),
+        Command::Explain(args) => coded(args.json, explain::explained(&args, &catalogue)),
         Command::Merge(args) => merge::merge(&args, catalogue, &|words| parsed(&cli, words)),
-        Command::Prove(args) => reported_in(args.is_json(), prove::prove(&args, catalogue)),
+        Command::Prove(args) => reported_in(args.json, prove::prove(&args, catalogue)),
         Command::Robust(args) => robust::robust(&args),
         Command::Repair(args) => repair::repaired(&args, catalogue),
         Command::Emit(args) => printed(emit::emitted(&args, &catalogue)),

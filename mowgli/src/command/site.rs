@@ -1,31 +1,12 @@
-//! The `site` command: the playground, the book, reports and the table of networks as files, which need no server.
+//! The `site` command.
 
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use mowgli_libraries::entry::Entry;
 
-use super::networks::{NetworksArgs, networks};
-use super::out::worst;
-use super::report::{ReportArgs, reported_page};
-use crate::book;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::report::{EDITOR, Page, Playground, SCRIPT, STYLE, solver_script};
-
-/// The bytes with which every file of WebAssembly begins.
-const MAGIC: &[u8] = b"\0asm";
-
-/// The pages that take minutes: the folder, the title, and the command that adds it.
-const LONG_PAGES: [(&str, &str, &str); 3] = [
-    ("report", "The libraries", "mowgli site --report"),
-    ("networks", "The networks", "mowgli site --networks"),
-    ("gallery", "The gallery", "mowgli gallery site --report"),
-];
-
-/// The links above a page in a folder of its own.
-const BACK: &str =
-    "<nav aria-label=\"The site\"><a href=\"../index.html\">Playground</a> <a href=\"../book.html\">The book</a></nav>";
+use crate::site::SiteRequest;
 
 /// The folder, and the solver.
 #[derive(Args)]
@@ -67,95 +48,16 @@ pub(super) fn public_address(text: &str) -> Result<String, InputError> {
     Ok(text.to_owned())
 }
 
-impl SiteArgs {
-    /// Returns the names of those of the entries that the pages are about.
-    ///
-    /// # Errors
-    /// If a name is no library.
-    fn chosen(&self, catalogue: &Catalogue, entries: &[&Entry]) -> Result<Vec<String>, InputError> {
-        if let Some(unknown) = self.only.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
-            return Err(catalogue.no_library(unknown).into());
-        }
-        let names = entries.iter().map(|entry| entry.name.to_owned());
-        Ok(names.filter(|name| self.only.is_empty() || self.only.contains(name)).collect())
-    }
-
-    /// Returns the libraries for each page of [`LONG_PAGES`]; none for a page that is not to be written.
-    fn subjects(&self, catalogue: &Catalogue) -> Result<[Vec<String>; 3], InputError> {
-        let (own, builtin) = catalogue.entries().split_at(catalogue.own().len());
-        let on_networks = catalogue.entries().iter().filter(|entry| entry.memory.switches.is_some());
-        let of = |is_asked: bool, entries: Vec<&Entry>| self.chosen(catalogue, if is_asked { &entries } else { &[] });
-        let on_networks = of(self.networks, on_networks.collect())?;
-        if self.networks && on_networks.is_empty() {
-            let error = InputError::new(Code::Argument, "no library of --only is over RDMA, so none has networks");
-            return Err(error.help("leave out --networks, or name another library"));
-        }
-        Ok([of(self.report, builtin.iter().collect())?, on_networks, of(self.report, own.iter().collect())?])
-    }
-}
-
-/// Returns the links above the playground, and the commands that add the pages which are missing.
-fn links(args: &SiteArgs, subjects: &[Vec<String>; 3]) -> String {
-    let (mut here, mut missing) = (vec!["<a href=\"book.html\">The book</a>".to_owned()], Vec::new());
-    for ((folder, title, command), subjects) in LONG_PAGES.iter().zip(subjects) {
-        let page = format!("{folder}/index.html");
-        if subjects.is_empty() && !args.out.join(&page).exists() {
-            missing.push(format!("<li>{title}: <code>{command}</code></li>"));
-        } else {
-            here.push(format!("<a href=\"{page}\">{title}</a>"));
-        }
-    }
-    let missing = match missing.concat() {
-        none if none.is_empty() => none,
-        list => format!("<details><summary>What this site lacks, and what adds it</summary><ul>{list}</ul></details>"),
-    };
-    format!("<nav aria-label=\"The site\">{}{missing}</nav>", here.join(" "))
-}
-
-/// Writes the pages of [`LONG_PAGES`] that have subjects. Returns 3 if a limit left something open.
-fn write_long_pages(args: &SiteArgs, subjects: [Vec<String>; 3], catalogue: Catalogue) -> Result<u8, InputError> {
-    let mut code = 0;
-    let [libraries, on_networks, own] = subjects;
-    for (what, (folder, title, _)) in [(libraries, LONG_PAGES[0]), (own, LONG_PAGES[2])] {
-        if !what.is_empty() {
-            let report = ReportArgs::page_of(what, args.out.join(folder), title, BACK);
-            code = worst(code, reported_page(&report, &catalogue)?);
-        }
-    }
-    if !on_networks.is_empty() {
-        let folder = args.out.join("networks");
-        std::fs::create_dir_all(&folder).map_err(|e| InputError::file(&folder, e))?;
-        let table = NetworksArgs::page_of(on_networks, folder.join("index.html"), BACK);
-        code = worst(code, networks(&table, catalogue, None)?);
-    }
-    Ok(code)
-}
-
 /// Writes the site. Its pages solve tests in the browser.
 pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputError> {
-    let solver = std::fs::read(&args.solver).map_err(|e| InputError::file(&args.solver, e))?;
-    if !solver.starts_with(MAGIC) {
-        let error = InputError::new(Code::File, format!("{} is not WebAssembly", args.solver.display()));
-        return Err(error.help(
-            "build it: cargo rustc --profile web --target wasm32-unknown-unknown -p mowgli-web --crate-type cdylib",
-        ));
-    }
-    let playground = Some(Playground::new(&catalogue, args.timeout, args.address.clone()));
-    let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
-    let subjects = args.subjects(&catalogue)?;
-    let write = |name: &str, text: &str| {
-        let file = args.out.join(name);
-        std::fs::write(&file, text).map_err(|e| InputError::file(&file, e))
+    let request = SiteRequest {
+        out: &args.out,
+        solver: &args.solver,
+        report: args.report,
+        networks: args.networks,
+        only: &args.only,
+        address: args.address.as_deref(),
+        timeout: args.timeout,
     };
-    std::fs::create_dir_all(&args.out).map_err(|e| InputError::file(&args.out, e))?;
-    write("index.html", &page.html_in_site(&links(args, &subjects)))?;
-    write("solver.js", &solver_script(&solver))?;
-    write("editor.js", EDITOR)?;
-    write("page.css", STYLE)?;
-    write("page.js", SCRIPT)?;
-    for (name, text) in book::files(args.timeout) {
-        write(&name, &text)?;
-    }
-    eprintln!("written to {}", args.out.join("index.html").display());
-    write_long_pages(args, subjects, catalogue)
+    request.write(catalogue)
 }

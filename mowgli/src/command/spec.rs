@@ -4,24 +4,18 @@ use clap::Args;
 use mowgli_core::unknown::Unknown;
 
 use super::libraries::LibraryArgs;
-use super::out::{bar, moving, worst};
+use super::out::worst;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::properties::{Specification, specifications};
+use crate::terminal::{bar, moving};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli spec wlock\n  mowgli spec rdma-wait")]
 pub(super) struct SpecArgs {
     #[command(flatten)]
-    of: LibraryArgs,
-}
-
-impl SpecArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.of.json
-    }
+    pub(super) of: LibraryArgs,
 }
 
 /// Checks specifications themselves.

@@ -23,16 +23,9 @@ pub(super) struct WalkArgs {
     timeout: Option<u64>,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     on: On,
-}
-
-impl WalkArgs {
-    /// True if the command prints JSON.
-    pub(super) fn is_json(&self) -> bool {
-        self.json
-    }
 }
 
 /// Takes a run: returns the text to print, and the exit code.

@@ -6,8 +6,9 @@ use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 
 use super::libraries::LibraryArgs;
-use super::out::{bar, json, reported_in, unknown};
-use super::sharded::{Sharded, ShareToFile, is_shard};
+use super::out::{json, reported_in, unknown};
+use super::sharded::Sharded;
+use super::share::ShareToFile;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::InputError;
@@ -15,7 +16,8 @@ use crate::interrupt::Deadline;
 use crate::mutation::{Worth, worths};
 use crate::necessity;
 use crate::shards::identity::Hash;
-use crate::shards::log::ShardLog;
+use crate::shards::log::{ShardLog, is_shard};
+use crate::terminal::bar;
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli worth nlock\n  mowgli worth bal --shard 1/2 --out 1.shard")]

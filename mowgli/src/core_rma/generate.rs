@@ -6,11 +6,11 @@ use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::table::{RowTests, TABLE_6, make};
-use crate::command::out::{bar, moving};
-use crate::command::sharded::{ShardContext, is_shard};
 use crate::error::{Code, InputError};
-use crate::generate::Generated;
+use crate::generate::{GenerateRequest, Generated};
+use crate::shards::log::{ShardContext, is_shard};
 use crate::terminal;
+use crate::terminal::{bar, moving};
 
 /// The name of the model.
 pub(crate) const DEFAULT: &str = "core-rma";
@@ -30,14 +30,9 @@ fn made(row: TableRow, shared: ShardContext<'_>) -> RowTests {
 }
 
 /// Makes the tests of the requested rows. The code is 3 if a limit stopped the search for them.
-pub(crate) fn rows(
-    pivot: &str,
-    (processes, size): (usize, Option<usize>),
-    most: Option<usize>,
-    shared: ShardContext<'_>,
-) -> Result<(u8, Vec<Generated>), InputError> {
-    let rules = if pivot == "all" { Rule::ALL.to_vec() } else { vec![pivot.parse()?] };
-    let size = size.unwrap_or(8);
+pub(crate) fn rows(ask: &GenerateRequest<'_>, shared: ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
+    let rules = if ask.pivot == "all" { Rule::ALL.to_vec() } else { vec![ask.pivot.parse()?] };
+    let (processes, size) = (ask.threads, ask.size.unwrap_or(8));
     if processes > 3 || size > 13 {
         return Err(InputError::new(Code::Argument, "tests are made for up to 3 processes and 13 actions"));
     }
@@ -47,7 +42,7 @@ pub(crate) fn rows(
         if !is_shard(shared.1) {
             eprintln!("{}", made.text());
         }
-        all.extend(made.generated().take(most.unwrap_or(usize::MAX)));
+        all.extend(made.generated().take(ask.each.unwrap_or(usize::MAX)));
         if made.stop.is_some() {
             code = 3;
         }

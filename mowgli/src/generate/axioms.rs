@@ -12,6 +12,7 @@ use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::term::bound::Bound;
+use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::to;
@@ -20,14 +21,16 @@ use mowgli_rdma::wait::{self, IB, Wait};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Generated;
+use super::{GenerateRequest, Generated};
 use crate::compare::{Under, methods, of_size, outcomes, shown, subject};
+use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 use crate::litmus::order::{cells, without};
 use crate::litmus::print;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
-use crate::shards::log::RunPart;
+use crate::shards::log::{RunPart, ShardContext, is_shard};
+use crate::terminal::{bar, moving};
 
 /// A part of a model that can be removed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -299,4 +302,53 @@ impl PivotResult {
             };
         (1..).zip(&self.programs).map(one).collect()
     }
+}
+
+/// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
+pub(crate) fn tests(
+    ask: &GenerateRequest<'_>,
+    (deadline, log): ShardContext<'_>,
+) -> Result<(u8, Vec<Generated>), InputError> {
+    let known = pivots(ask.model);
+    let pivots: Vec<_> = known.iter().filter(|p| ask.pivot == "all" || p.to_string() == ask.pivot).cloned().collect();
+    if pivots.is_empty() {
+        let unknown = Unknown::new("part", ask.pivot, &known);
+        let error = InputError::new(Code::Unknown, format!("{} has no part {}", ask.model, ask.pivot));
+        return Err(error.help(unknown.help()));
+    }
+    if ask.rmw && ask.model == Model::RdmaSc {
+        return Err(InputError::new(Code::Argument, format!("{} has no remote read-modify-writes", ask.model))
+            .help("leave --rmw out"));
+    }
+    let total = ask.size.unwrap_or(3);
+    let bound = Bound { threads: ask.threads, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
+    let most = ask.each.unwrap_or(1);
+    let expired = || deadline.expired();
+    let part = log.map(|log| log.part(ask.model.to_string()));
+    let bar = bar(ask.model.to_string(), "programs");
+    let search = search(ask.model, ask.rmw, &pivots, (&bound, most), (&expired, part.as_ref()), &moving(&bar));
+    bar.finish_and_clear();
+    if is_shard(log) {
+        return Ok((0, Vec::new()));
+    }
+    for found in search.found.iter().filter(|f| f.programs.is_empty()) {
+        let why = match &search.stop {
+            Some(stop) => format!("no program that notices when it is taken away was found before {stop}"),
+            None if found.occurs => "no program within the bound notices when it is taken away".to_owned(),
+            None => "in no program".to_owned(),
+        };
+        eprintln!("{}: {why}", found.pivot);
+    }
+    let with = search.found.iter().filter(|f| !f.programs.is_empty()).count();
+    eprintln!(
+        "{with} of {} parts have a test, among {} programs of {} threads on 2 nodes with {total} calls",
+        search.found.len(),
+        search.programs,
+        ask.threads
+    );
+    if let Some(stop) = &search.stop {
+        eprintln!("Incomplete: {stop}");
+    }
+    let all = search.found.iter().flat_map(|f| f.generated(ask.model)).collect();
+    Ok((if search.stop.is_some() { 3 } else { 0 }, all))
 }

@@ -7,10 +7,12 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::unfolded;
 use mowgli_core::term::bound::Bound;
+use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::catalogue::Catalogue;
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 
@@ -96,6 +98,17 @@ impl Hash {
 
     fn text(self) -> String {
         self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Adds an implementation as bal:no-fence, if the catalogue has its library.
+    ///
+    /// # Errors
+    /// If the library has no such variant, or see [`Self::add_library`].
+    pub fn add_implementation(&mut self, catalogue: &Catalogue, name: &str) -> Result<(), InputError> {
+        let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
+        let Ok(entry) = named(catalogue.entries(), library) else { return Ok(()) };
+        let variant = entry.variant(variant)?;
+        self.add_library(entry, variant, &variant.bounds)
     }
 
     /// Adds a library: its specification, the bodies of a variant, and the calls of the clients within these bounds.

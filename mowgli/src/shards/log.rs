@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::Identity;
 
 use crate::error::{Code, InputError, Place};
+use crate::interrupt::Deadline;
 
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -248,6 +249,14 @@ impl ShardLog {
         drop((known, pen));
         self.failure()
     }
+}
+
+/// A deadline, and the results of other processes.
+pub(crate) type ShardContext<'a> = (&'a Deadline, Option<&'a ShardLog>);
+
+/// True if this process does one share of several.
+pub(crate) fn is_shard(log: Option<&ShardLog>) -> bool {
+    log.is_some_and(|log| log.shard().is_some())
 }
 
 /// A part of a run, for example the check of one variant within one bound.

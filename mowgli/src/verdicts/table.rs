@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::stdout;
+use std::path::Path;
 
 use comfy_table::{Table, TableComponent, presets};
 use mowgli_core::search::runs::Stop;
@@ -12,9 +13,9 @@ use mowgli_libraries::entry::{Entry, Variant};
 use super::format::{Format, Record};
 use super::of_check::{named, record};
 use crate::check::{Checked, word};
-use crate::command::out::{reported_in, worst};
 use crate::error::InputError;
 use crate::explain::written;
+use crate::out::{keep, reported_in, worst};
 use crate::terminal::{self, colours_of};
 
 /// The form in which verdicts are printed.
@@ -42,7 +43,7 @@ pub(crate) struct Verdicts {
     columns: &'static [usize],
     records: Vec<Record>,
     /// Counterexamples, as RON.
-    pub(crate) findings: Vec<String>,
+    findings: Vec<String>,
     /// The exit code.
     pub(crate) code: u8,
 }
@@ -140,6 +141,17 @@ impl Verdicts {
             }
             println!("\n{table}");
         }
+    }
+
+    /// Keeps the counterexamples in a file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn keep(&self, path: &Path) -> Result<(), InputError> {
+        if self.findings.is_empty() {
+            eprintln!("no client has a wrong outcome or never ends, so nothing was written to {}", path.display());
+        }
+        keep(path, &self.findings)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mowgli_core::search::runs::Stop;
+use mowgli_rdma::Network;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
@@ -31,7 +32,7 @@ pub fn shown(failure: &Failure) -> String {
 }
 
 /// Returns the exit code of a failure.
-pub(super) fn failure_code(failure: &Failure) -> u8 {
+pub(crate) fn failure_code(failure: &Failure) -> u8 {
     match failure {
         Failure::Input(_) | Failure::Bug(_) => 2,
         Failure::Undecided(_) => 3,
@@ -39,7 +40,7 @@ pub(super) fn failure_code(failure: &Failure) -> u8 {
 }
 
 /// Returns the colours that standard error can show.
-pub(super) fn colours() -> Colours {
+pub(crate) fn colours() -> Colours {
     colours_of(&std::io::stderr())
 }
 
@@ -82,12 +83,12 @@ pub fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, In
 }
 
 /// Returns the warnings about likely mistakes in a test, with their places.
-pub(super) fn warnings(test: &Test) -> String {
+pub(crate) fn warnings(test: &Test) -> String {
     test.warnings.iter().map(|w| diagnostic::warning(w, colours()) + "\n").collect()
 }
 
 /// True if a name is a path and not a library: where `bal` is both, `./bal` is the path.
-pub(super) fn is_path(catalogue: &Catalogue, name: &str) -> bool {
+pub(crate) fn is_path(catalogue: &Catalogue, name: &str) -> bool {
     !catalogue.names().contains(&name) && Path::new(name).exists()
 }
 
@@ -137,12 +138,12 @@ pub fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
 }
 
 /// Formats a question that a limit left open as one line of JSON.
-pub(super) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
+pub(crate) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
     format!("{}\n", serde_json::json!({ "undecided": question, "stopped": stop.to_string() }))
 }
 
 /// Prints the question that a limit left open.
-pub(super) fn unknown(json: bool, question: String, stop: &Stop) {
+pub(crate) fn unknown(json: bool, question: String, stop: &Stop) {
     let undecided = Undecided::new(question, stop.clone());
     if json {
         print!("{}", stopped_line(&undecided));
@@ -151,7 +152,7 @@ pub(super) fn unknown(json: bool, question: String, stop: &Stop) {
 }
 
 /// Prints a text, and returns the exit code that goes with it.
-pub(super) fn coded(json: bool, result: Result<(String, u8), Failure>) -> u8 {
+pub(crate) fn coded(json: bool, result: Result<(String, u8), Failure>) -> u8 {
     reported_in(
         json,
         result.map(|(text, code)| {
@@ -162,7 +163,7 @@ pub(super) fn coded(json: bool, result: Result<(String, u8), Failure>) -> u8 {
 }
 
 /// Writes findings as RON: the first to `path` itself, the others to numbered files beside it.
-pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
+pub(crate) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
     for (position, finding) in findings.iter().enumerate() {
         let path = match (position, path.extension().and_then(|x| x.to_str())) {
             (0, _) => path.to_owned(),
@@ -174,22 +175,8 @@ pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Makes a progress bar with a message and the unit that it counts. Only terminals show it.
-pub(crate) fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
-    let bar = indicatif::ProgressBar::new(0);
-    bar.set_message(message);
-    bar.set_prefix(of_what);
-    bar.set_style(
-        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {prefix}, {eta} left")
-            .expect("a fixed template"),
-    );
-    bar
-}
-
-/// Returns a progress callback `(done, total)` that moves a bar.
-pub(crate) fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
-    |done, of| {
-        bar.set_length(of as u64);
-        bar.set_position(done as u64);
-    }
+/// Returns the text of a test on a network, if one is given.
+pub(crate) fn on(path: &Path, text: &str, network: Option<Network>) -> Result<String, InputError> {
+    let of = |network| parse::on_network(&path.display().to_string(), text, network);
+    network.map_or_else(|| Ok(text.to_owned()), of)
 }

@@ -7,15 +7,14 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::out::{bar, moving};
-use super::sharded::is_shard;
 use crate::check::{CheckOptions, Checked, check};
 use crate::error::InputError;
-use crate::shards::log::ShardLog;
+use crate::shards::log::{ShardLog, is_shard};
+use crate::terminal::{bar, moving};
 
 /// Checks a variant at one bound after the other, up to the first bound at which it is not sound. Each check shows a
 /// progress bar. If processes share the work, `log` holds their results.
-pub(super) fn check_bounds(
+pub(crate) fn check_bounds(
     entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],

@@ -1,10 +1,9 @@
-//! `mowgli show`.
+//! A library as the papers print it: its objects, methods, specification, and the bodies of an implementation.
 
 mod latex;
 
 use std::fmt::Write;
 
-use clap::Args;
 use itertools::Itertools;
 use mowgli_core::library::Library;
 use mowgli_core::term::body::{Bodies, Body};
@@ -16,23 +15,17 @@ use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use latex::Section;
 
-#[derive(Args)]
-#[command(after_help = "Examples:\n  mowgli show bal\n  mowgli show bal:no-fence\n  mowgli show bal --latex")]
-pub(super) struct ShowArgs {
-    /// A library, as bal, or one of its variants, as bal:no-fence.
-    name: String,
-    /// Prints LaTeX for a paper's appendix. It needs the packages amsmath, amssymb and alltt.
-    #[arg(long)]
-    latex: bool,
-}
-
-pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, InputError> {
-    let (entry, variant) = catalogue.entry(&args.name)?;
+/// Returns a library, or a variant of one as bal:no-fence, as text or in LaTeX.
+///
+/// # Errors
+/// If there is none of this name, or cat cannot express it.
+pub(crate) fn shown(catalogue: &Catalogue, name: &str, in_latex: bool) -> Result<String, InputError> {
+    let (entry, variant) = catalogue.entry(name)?;
     let (name, variant) = (entry.name, variant.or(entry.variants.first()));
     let library = entry.library()?;
     let spec = own_relations(&cat(catalogue, name)?);
-    if args.latex {
-        return Ok(in_latex(entry, library, &spec, variant));
+    if in_latex {
+        return Ok(as_latex(entry, library, &spec, variant));
     }
     let mut text = interface(library);
     let _ = write!(
@@ -47,7 +40,7 @@ pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, In
 }
 
 /// Returns the same in LaTeX.
-fn in_latex(entry: &Entry, library: &dyn Library, spec: &str, variant: Option<&Variant>) -> String {
+fn as_latex(entry: &Entry, library: &dyn Library, spec: &str, variant: Option<&Variant>) -> String {
     let code = |heading: &str, text: String| Section::Code(heading.to_owned(), text);
     let methods = library.methods().iter().map(signature).join("\n");
     let objects = library.object().map(|form| code("Objects", form.example()));

@@ -12,7 +12,7 @@ const HEAD: &str = "\\documentclass{article}\n\\usepackage{tikz}\n\\newcommand\\
     \\pdfhorigin6pt\\pdfvorigin6pt\\shipout\\box0 }\n\\begin{document}\n";
 
 /// Returns a picture in TikZ as a page for [`write`].
-pub(super) fn page(tikz: &str) -> String {
+pub(crate) fn page(tikz: &str) -> String {
     const END: &str = "\\end{tikzpicture}";
     let boxed = tikz.replacen("\\begin{tikzpicture}", "\\setbox0\\hbox\\bgroup\\begin{tikzpicture}", 1);
     // A space behind the picture would be a part of the page.
@@ -30,12 +30,12 @@ fn failed(why: &str) -> InputError {
 }
 
 /// Returns an error if there is no pdflatex.
-pub(super) fn is_there() -> Result<(), InputError> {
+pub(crate) fn is_there() -> Result<(), InputError> {
     pdflatex(&["--version"]).map(|_| ())
 }
 
 /// Writes pages to a file.
-pub(super) fn write(file: &Path, pages: &str) -> Result<(), InputError> {
+pub(crate) fn write(file: &Path, pages: &str) -> Result<(), InputError> {
     let folder = std::env::temp_dir().join(format!("mowgli-pdf-{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(|e| InputError::file(&folder, e))?;
     let written = typeset(&folder, pages)

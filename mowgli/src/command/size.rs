@@ -1,0 +1,37 @@
+//! Arguments for the size of clients and programs.
+
+use clap::Args;
+use mowgli_core::term::bound::Bound;
+
+use super::bounds::at_least_one;
+
+/// Bounds on the size of clients or programs.
+#[derive(Args, Default)]
+pub(super) struct SizeBounds {
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+}
+
+impl SizeBounds {
+    /// True if any of these arguments was given.
+    pub(super) fn is_given(&self) -> bool {
+        [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
+    }
+
+    /// Returns a bound with the given arguments in place of its own values.
+    pub(super) fn of(&self, bound: Bound) -> Bound {
+        Bound {
+            threads: self.threads.map_or(bound.threads, |n| n as usize),
+            nodes: self.nodes.map_or(bound.nodes, |n| n as u8),
+            calls: self.calls.map_or(bound.calls, |n| n as usize),
+            ..bound
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Explanations of litmus tests and of findings, as text, objects and pictures.
+
+use std::path::Path;
+
+use mowgli_core::search::problem::Limits;
+
+use crate::catalogue::Catalogue;
+use crate::drawing::{Drawing, Picture};
+use crate::error::{Code, InputError};
+use crate::explain;
+use crate::interrupt::Failure;
+use crate::litmus::machine::answered;
+use crate::litmus::parse::parse_in;
+use crate::litmus::run::replaced;
+use crate::litmus::semantics::{OwnSemantics, Semantics};
+use crate::litmus::test::{Test, Warning};
+use crate::out::{json, keep, parsed, reported, stopped_line, worst};
+use crate::pdf;
+use crate::show::{Names, Scene, dot};
+
+/// The form of an explanation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExplainForm {
+    Text,
+    Dot,
+    Svg,
+    Tikz,
+    /// Pages for [`pdf::write`].
+    Pdf,
+}
+
+impl ExplainForm {
+    /// True for pictures.
+    fn is_drawn(self) -> bool {
+        matches!(self, Self::Svg | Self::Tikz | Self::Pdf)
+    }
+
+    /// Returns a picture of a graph.
+    fn drawn(self, graph: &Drawing) -> String {
+        let drawing = Picture::new(graph);
+        match self {
+            Self::Svg => drawing.svg(),
+            Self::Tikz => drawing.tikz(),
+            _ => pdf::page(&drawing.tikz()),
+        }
+    }
+}
+
+/// A request for explanations.
+pub(crate) struct ExplainRequest<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) limits: Limits<'a>,
+    /// The finding or the litmus test.
+    pub(crate) file: &'a Path,
+    /// The libraries that run by their implementations.
+    pub(crate) implemented: &'a [String],
+    /// The number of one assertion, from 1.
+    pub(crate) assertion: Option<u64>,
+    /// True if stuck executions are explained, and not assertions.
+    pub(crate) stuck: bool,
+    pub(crate) form: ExplainForm,
+    /// True if findings are printed as objects.
+    pub(crate) is_json: bool,
+    /// The file for findings.
+    pub(crate) out: Option<&'a Path>,
+}
+
+/// Returns the positions of the assertions to explain.
+fn chosen_assertions(test: &Test, asked: &ExplainRequest<'_>) -> Result<Vec<usize>, InputError> {
+    let all = test.assertions.len();
+    match asked.assertion {
+        _ if all == 0 => Err(InputError::new(Code::Argument, "no assertion to explain")
+            .help("add one, as `allowed (a=1)`, or ask for --stuck")),
+        Some(n) if n as usize > all => Err(InputError::new(Code::Argument, format!("there are {all} assertions"))),
+        Some(n) => Ok(vec![n as usize - 1]),
+        None => Ok((0..all).collect()),
+    }
+}
+
+/// Explains assertions of a test whose executions have actions in place of subevents.
+fn explained_own(
+    own: &dyn OwnSemantics,
+    test: &Test,
+    chosen: &[usize],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), InputError> {
+    let limits = asked.limits;
+    if (asked.form == ExplainForm::Dot) || asked.is_json || asked.out.is_some() || !asked.implemented.is_empty() {
+        return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
+    }
+    let executions = own.executions(test, limits);
+    let mut code = 0;
+    let mut out = Vec::new();
+    for &i in chosen {
+        let assertion = &test.assertions[i];
+        if asked.form.is_drawn() {
+            let found = executions.so_far().0.iter().find(|(o, _)| assertion.condition.holds(o));
+            out.extend(found.map(|(_, execution)| asked.form.drawn(&Drawing::of_own(test, execution))));
+            continue;
+        }
+        let why = own.explain(test, assertion, &executions, limits).unwrap_or_else(|undecided| {
+            code = 3;
+            format!("Undecided: {undecided}\n")
+        });
+        out.push(format!("{assertion}\n{why}"));
+    }
+    Ok((out.join("\n"), code))
+}
+
+/// A finding as one JSON object, with facts about its program.
+#[derive(serde::Serialize)]
+struct FindingLine<'a> {
+    #[serde(flatten)]
+    finding: &'a explain::Finding,
+    vacuous: bool,
+    warnings: &'a [Warning],
+}
+
+/// Formats a finding as one line of JSON.
+fn line(explained: &explain::Explained) -> String {
+    let explain::Explained { finding, vacuous, test, .. } = explained;
+    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
+    json(&line) + "\n"
+}
+
+/// Returns an explanation in the requested form, if it has that form, and the exit code.
+fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<(Option<String>, u8), Failure> {
+    let ExplainRequest { catalogue, limits, .. } = *asked;
+    let explained = explain::explain(catalogue, finding, limits)?;
+    let vacuous = if explained.vacuous && !explained.test.is_meant_vacuous() { 3 } else { 0 };
+    if asked.is_json {
+        // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
+        return Ok((Some(line(&explained)), vacuous));
+    }
+    let stopped = if explained.stop().is_some() { 3 } else { 0 };
+    let code = worst(stopped, vacuous);
+    let text = match asked.form {
+        ExplainForm::Dot => explained.dot(),
+        _ if asked.form.is_drawn() => Some(asked.form.drawn(&Drawing::explained(&explained))),
+        _ => Some(explained.text()),
+    };
+    Ok((text, code))
+}
+
+/// Explains a file with this text: returns the text to print, and the exit code.
+///
+/// # Errors
+/// If the file is neither a test nor a finding, or has not what the request names.
+pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let ExplainRequest { catalogue, limits, .. } = *asked;
+    let path = asked.file.display();
+    if asked.file.extension().is_none_or(|x| x != "litmus") {
+        let finding = explain::read(catalogue, text).map_err(|e| e.within(&path))?;
+        let test = parse_in(catalogue, "the finding's program", &finding.litmus).map_err(|e| e.within(&path))?;
+        // A search finds its stuck executions again.
+        if finding.is_endless(&test) && !asked.is_json {
+            let (text, code) = explained_stuck(&test, &finding.implemented, asked)?;
+            let is_text = !((asked.form == ExplainForm::Dot) || asked.form.is_drawn());
+            return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
+        }
+        return explained_findings(vec![Ok(finding)], asked);
+    }
+    let test = parsed(catalogue, asked.file, text)?;
+    let is_text = !((asked.form == ExplainForm::Dot) || asked.is_json || asked.form.is_drawn() || asked.out.is_some());
+    let chain = replaced(catalogue, &test, asked.implemented)?;
+    let answer = answered(catalogue, &test, &chain, limits);
+    if let Some(error) = answer.error(&test) {
+        return Err(error.about(&path).into());
+    }
+    let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
+    let own_semantics = if let Semantics::Own(own) = test.model.semantics() { Some(own) } else { None };
+    let with_stuck = speaks && own_semantics.is_none() && asked.assertion.is_none() && is_text;
+    let mut out = if is_text { answer.outside_text() } else { String::new() };
+    let mut code = answer.verdict(&test).code();
+    if asked.stuck {
+        if own_semantics.is_some() {
+            let message = format!("{path}: statements of {} do not wait", test.model);
+            return Err(InputError::new(Code::Argument, message).into());
+        }
+        let (text, own) = explained_stuck(&test, asked.implemented, asked)?;
+        return Ok((out + &text, worst(code, own)));
+    }
+    if !(with_stuck && test.assertions.is_empty()) {
+        let chosen = chosen_assertions(&test, asked).map_err(|e| e.about(&path))?;
+        let (text, own) = match own_semantics {
+            Some(own) => explained_own(own, &test, &chosen, asked).map_err(|e| e.about(&path))?,
+            None => explained_test(&test, text, &chosen, asked)?,
+        };
+        out += &text;
+        code = worst(code, own);
+    }
+    if with_stuck {
+        let (claims, own) = explained_claims(&test, asked)?;
+        out += if test.assertions.is_empty() { "" } else { "\n" };
+        out += &claims;
+        code = worst(code, own);
+    }
+    Ok((out, code))
+}
+
+/// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
+fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let (text, code) = explained_stuck(test, asked.implemented, asked)?;
+    let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
+    Ok((claims + &text, code))
+}
+
+/// Returns the text about the stuck executions of a test with these implementations, and the exit code.
+fn explained_stuck(test: &Test, implemented: &[String], asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let ExplainRequest { catalogue, limits, .. } = *asked;
+    let path = asked.file.display();
+    let found = explain::standstills(catalogue, test, implemented, limits)?;
+    let code = if found.stop.is_some() { 3 } else { 0 };
+    if (asked.form == ExplainForm::Dot) || asked.form.is_drawn() {
+        let (libraries, execution, judged) = found.first.ok_or_else(|| {
+            InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
+        })?;
+        let names = Names::of(test);
+        let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &names };
+        let title = format!("{}: stuck", test.name);
+        let graph = || Drawing::new(&title, &scene).with_statements(&test.texts());
+        return Ok((
+            if asked.form == ExplainForm::Dot { dot(&title, &scene) } else { asked.form.drawn(&graph()) },
+            code,
+        ));
+    }
+    let stopped = found.stop.map(|stop| format!("Incomplete: more executions may be stuck: {stop}\n"));
+    let none = found.text.is_empty().then(|| format!("{}: no execution is stuck\n", test.name));
+    Ok((found.text + &none.filter(|_| stopped.is_none()).unwrap_or_default() + &stopped.unwrap_or_default(), code))
+}
+
+/// Explains these assertions of a test.
+fn explained_test(
+    test: &Test,
+    text: &str,
+    chosen: &[usize],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), Failure> {
+    let findings = explain::of_test(asked.catalogue, test, text, asked.implemented, asked.limits)?;
+    let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
+    explained_findings(findings.collect(), asked)
+}
+
+/// Explains findings: returns the text to print, and the exit code.
+fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let path = asked.file.display();
+    if let Some(out) = asked.out {
+        let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
+        keep(out, &found)?;
+    }
+    let (mut out, mut code) = (Vec::new(), 0);
+    for finding in findings {
+        let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, asked));
+        let (text, own) = match explained {
+            Ok(reported) => reported,
+            Err(Failure::Undecided(undecided)) if asked.is_json => (Some(stopped_line(&undecided)), 3),
+            Err(Failure::Undecided(undecided)) if (asked.form == ExplainForm::Dot) || asked.form.is_drawn() => {
+                (None, reported(Err(undecided)))
+            }
+            Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
+            Err(failure) => return Err(failure.within(&path)),
+        };
+        out.extend(text);
+        code = worst(code, own);
+    }
+    if out.is_empty() && code != 3 {
+        let message = "there is no execution to draw; without --dot the reason is printed";
+        return Err(InputError::new(Code::Argument, format!("{path}: {message}")).into());
+    }
+    Ok((out.join(if asked.is_json { "" } else { "\n" }), code))
+}
