@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use mowgli_check::guard::{Panic, caught};
+use mowgli_check::guard::{Panic, caught, guarded};
 use mowgli_libraries::entry::Entry;
 
 use super::out::reported;
 use super::run::answered;
 use super::{Cli, Command, former, groups};
 use crate::catalogue::Catalogue;
-use crate::error::Bug;
+use crate::error::{Bug, InputError};
 use crate::interrupt::{self, Failure};
 
 /// The command with the user's libraries beside those that are built in.
@@ -25,7 +25,8 @@ use crate::interrupt::{self, Failure};
 /// }
 /// ```
 pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
-    ExitCode::from(run(own.into_iter().collect()))
+    let own = guarded("a library of your own", || Ok::<Vec<Entry>, InputError>(own.into_iter().collect()));
+    ExitCode::from(own.map_or_else(|error| reported(Err(error)), run))
 }
 
 /// Writes the main function of a command with the user's libraries: see [`main_with`].
@@ -38,7 +39,7 @@ pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
 macro_rules! main {
     ($($entry:expr),* $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::main_with([$($entry),*])
+            $crate::main_with(::std::iter::empty()$(.chain(::std::iter::once_with(|| $entry)))*)
         }
     };
 }
