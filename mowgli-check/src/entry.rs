@@ -208,8 +208,8 @@ pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), InputError> {
     variant.implementation.mistake().map_or(Ok(()), |why| Err(named(why)))
 }
 
-/// Refuses a variant if, in the counterexample, a call of the library returns `()` although its method returns a value, or a value
-/// although its method returns nothing. For example, an edit has removed the result. The verdict means nothing then.
+/// Refuses a variant if a call in the counterexample returns `()` although its method returns a value, or the other way round.
+/// For example, an edit has removed the result. The verdict means nothing then.
 ///
 /// # Errors
 /// The variant and the call.

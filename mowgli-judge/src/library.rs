@@ -504,8 +504,9 @@ impl Libraries {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// True if a call may wait for calls of other threads; see [`Hints::may_wait`]. A library that does not say so may wait if its
-    /// specification demands something, if not all plain executions are admitted, or if a shape of the method may block.
+    /// True if a call may wait for calls of other threads; see [`Hints::may_wait`]. If a library does not say
+    /// so, its calls may wait where the specification demands something, or does not admit all plain executions. They may also wait if
+    /// their shape may block.
     #[must_use]
     pub fn may_wait(&self, world: &World, call: &Call) -> bool {
         let LibraryEntry { library, spec } = &*self.entries[&call.library];

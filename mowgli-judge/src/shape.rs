@@ -403,8 +403,8 @@ impl ShapeTerm {
         }
     }
 
-    /// True if a call of this shape may have no result with some values of the words, because a subevent reads a constant, or writes
-    /// what a function makes of some values only. For example, `reads x, 1` waits for a 1.
+    /// True if a call of this shape may have no result with some values of the words. Then a subevent reads a constant, or writes what
+    /// a function makes of some values only. For example, `reads x, 1` waits for a 1.
     #[must_use]
     pub fn may_block(&self) -> bool {
         let blocks = |sub: &SubTerm| {
