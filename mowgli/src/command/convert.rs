@@ -34,12 +34,12 @@ enum ConvertForm {
     Mowgli,
 }
 
-pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
+pub(super) fn converted(args: &ConvertArgs, catalogue: &Catalogue) -> Result<String, Failure> {
     let text = text_of(&args.file)?;
     if args.to == ConvertForm::Mowgli {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
-    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
+    let test = parsed(catalogue, &args.file, &text)?;
     if let Some(Liveness { text, .. }) = test.liveness.first() {
         let message = "herd does not speak of executions that are stuck: leave it out of the test that is converted";
         return Err(InputError::new(Code::Argument, format!("{}: {text}: {message}", args.file.display())).into());

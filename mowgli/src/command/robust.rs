@@ -42,14 +42,14 @@ enum CpuArg {
     Tso,
 }
 
-pub(super) fn robust(args: &RobustArgs) -> u8 {
+pub(super) fn robust(args: &RobustArgs, catalogue: &Catalogue) -> u8 {
     let mut code = 0;
     for file in all_files(&args.paths, &mut code) {
         let own = if interrupt::requested() {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            reported_in(args.json, one_robust(&file, args))
+            reported_in(args.json, one_robust(&file, args, catalogue))
         };
         code = worst(code, own);
     }
@@ -57,10 +57,10 @@ pub(super) fn robust(args: &RobustArgs) -> u8 {
 }
 
 /// Decides robustness. Returns 0 if the test is robust, 1 if not, 3 if a limit left that open or no execution ends.
-fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, InputError> {
+fn one_robust(path: &Path, args: &RobustArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let name = path.display().to_string();
     let text = text_of(path)?;
-    let test = parsed(Catalogue::builtin(), path, &text)?;
+    let test = parsed(catalogue, path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
     if !is_named && !matches!(test.model, Model::RDMA_TSO | Model::RdmaSc) {
         return Ok(0);

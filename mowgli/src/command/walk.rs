@@ -29,9 +29,9 @@ pub(super) struct WalkArgs {
 }
 
 /// Takes a run: returns the text to print, and the exit code.
-pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
+pub(super) fn walked(args: &WalkArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
     let text = args.on.text_of(&args.file)?;
-    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
+    let test = parsed(catalogue, &args.file, &text)?;
     let deadline = Deadline::after(args.timeout);
     match run::walk(&test, args.seed, &|| deadline.expired()) {
         Ok(walked) => Ok((if args.json { json(&walked) + "\n" } else { walked.text() }, 0)),
