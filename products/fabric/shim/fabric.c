@@ -23,34 +23,12 @@
 // The version of the interface that is requested, not of the library.
 #define INTERFACE FI_VERSION(1, 17)
 
-// What a provider may order of the operations of one endpoint at one node. The model demands all of it.
-enum {
-    // No put passes a put.
-    PUTS = 1,
-    // No get passes a put.
-    GETS = 2,
-    // No atomic operation passes a put, and nothing passes an atomic operation.
-    ATOMICS = 4,
-    // Reads and atomic operations are made in their order. So their data come back, and are placed, in that order.
-    READS = 8,
-    // A put has read its source when it is posted.
-    SOURCES = 16,
-};
-
-// What is requested, one after the other, until a provider has it. The first one is that of a node whose operations are all atomic.
-static const struct {
-    uint64_t bits;
-    int orders;
-} levels[] = {
-    {FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW, READS | PUTS | GETS | ATOMICS},
-    {FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAW, READS | PUTS | GETS | ATOMICS},
-    {FI_ORDER_RAW | FI_ORDER_WAW, PUTS | GETS | ATOMICS},
-    {FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, READS | PUTS | GETS},
-    {FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, PUTS | GETS},
-    {FI_ORDER_RMA_WAW, PUTS},
-    {0, 0},
-};
-#define LEVELS (sizeof levels / sizeof *levels)
+// The orders of the operations of one endpoint at one node, all of which the model demands: no put or get passes a put, no atomic
+// operation passes a put, nothing passes an atomic operation, and reads are made in their order. Their data come back, and are placed,
+// in that order. A provider without them is refused.
+#define ORDERS (FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAW)
+// The same of a node whose operations are all atomic.
+#define ATOMIC_ORDERS (FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW)
 
 // The functions that are not static inlines of libfabric's headers. They are loaded when a fabric is first opened, and
 // not linked, because libfabric brings drivers that are set up as soon as it is loaded. One of them takes SIGINT for
@@ -141,7 +119,6 @@ struct fabric_node {
     struct fid_mr *memory;
     char *begin;
     struct side passive;
-    int orders;
     // True if puts and gets are atomic operations, because the provider keeps only their words whole.
     int is_atomic;
     // The largest number of bytes of an atomic operation.
@@ -210,16 +187,13 @@ static int atomic_limit(struct fabric_node *node) {
     return err;
 }
 
-static int info_of(const char *provider, const char *source, size_t level, struct fi_info **out) {
+static int info_of(const char *provider, const char *source, int is_atomic, struct fi_info **out) {
     struct fi_info *hints = library.dupinfo(NULL);
     if (!hints) return -FI_ENOMEM;
     hints->caps = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
-    hints->tx_attr->msg_order = levels[level].bits;
-    hints->rx_attr->msg_order = levels[level].bits;
-    // A put completes when it is placed, where gets do not tell.
-    if (!(levels[level].orders & GETS)) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = is_atomic ? ATOMIC_ORDERS : ORDERS;
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->fabric_attr->prov_name = strdup(provider);
@@ -235,21 +209,16 @@ static int reached(struct fabric_node *node, struct fid_mr *memory, struct side 
     return err ? err : fi_mr_enable(memory);
 }
 
-// Opens a node, whose memory others reach by a key. No order is requested of a provider if `is_ordered` is 0. Puts and gets
-// are atomic operations if `is_atomic` is not 0.
-int fabric_node_open(const char *provider, const char *source, int is_ordered, int is_atomic, uint64_t key, void *memory,
-                     size_t bytes, struct fabric_node **out) {
+// Opens a node, whose memory others reach by a key. Puts and gets are atomic operations if `is_atomic` is not 0.
+int fabric_node_open(const char *provider, const char *source, int is_atomic, uint64_t key, void *memory, size_t bytes,
+                     struct fabric_node **out) {
     struct fabric_node *node = calloc(1, sizeof *node);
     if (!node) return -FI_ENOMEM;
     node->begin = memory;
     node->is_atomic = is_atomic;
     struct fi_av_attr attributes = {.type = FI_AV_UNSPEC};
     uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    int err = -FI_ENODATA;
-    for (size_t level = !is_ordered ? LEVELS - 1 : !is_atomic; err == -FI_ENODATA && level < LEVELS; level++) {
-        err = info_of(provider, source, level, &node->info);
-        node->orders = levels[level].orders;
-    }
+    int err = info_of(provider, source, is_atomic, &node->info);
     if (!err) err = library.fabric(node->info->fabric_attr, &node->fabric, NULL);
     if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
     if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);
@@ -257,8 +226,6 @@ int fabric_node_open(const char *provider, const char *source, int is_ordered, i
     if (!err) err = side_open(node, &node->passive);
     if (!err) err = reached(node, node->memory, &node->passive);
     if (!err && is_atomic) err = atomic_limit(node);
-    // `ofi_rxm` copies the words of an atomic operation when it is posted.
-    if (is_atomic) node->orders |= SOURCES;
     if (err) {
         fabric_node_close(node);
         return err;
@@ -270,11 +237,6 @@ int fabric_node_open(const char *provider, const char *source, int is_ordered, i
 // Writes the address of a node's endpoint, at most `*length` bytes.
 int fabric_node_name(struct fabric_node *node, void *name, size_t *length) {
     return fi_getname(&node->passive.endpoint->fid, name, length);
-}
-
-// What the provider orders.
-int fabric_node_orders(struct fabric_node *node) {
-    return node->orders;
 }
 
 static size_t lesser(size_t a, size_t b) {
@@ -345,7 +307,8 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
 
 // Copies bytes of the own memory, at most as many as `fabric_node_limits` says, to `at` of a peer. They have been read when this
 // returns, so a completion does not follow.
-int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+int fabric_put(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    (void)slot;
     if (end->node->is_atomic)
         return VISIT(fi_inject_atomic(end->active->endpoint, end->node->begin + own, bytes / 8, peer, at, key, FI_UINT64, FI_ATOMIC_WRITE));
     return VISIT(fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key));
@@ -358,22 +321,6 @@ int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t byt
         return VISIT(fi_atomic(end->active->endpoint, from, bytes / 8, fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64,
                          FI_ATOMIC_WRITE, end->slots + slot));
     return VISIT(fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot));
-}
-
-// Copies bytes of the own memory to `at` of a peer. They are placed when the operation completes.
-int fabric_put_delivered(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
-    if (end->node->is_atomic) {
-        struct fi_ioc words = {end->node->begin + own, bytes / 8};
-        struct fi_rma_ioc far = {at, bytes / 8, key};
-        void *local = fi_mr_desc(end->node->memory);
-        struct fi_msg_atomic write = {&words, &local, 1, peer, &far, 1, FI_UINT64, FI_ATOMIC_WRITE, end->slots + slot, 0};
-        return VISIT(fi_atomicmsg(end->active->endpoint, &write, FI_COMPLETION | FI_DELIVERY_COMPLETE));
-    }
-    struct iovec from = {end->node->begin + own, bytes};
-    struct fi_rma_iov to = {at, bytes, key};
-    void *memory = fi_mr_desc(end->node->memory);
-    struct fi_msg_rma put = {&from, &memory, 1, peer, &to, 1, end->slots + slot, 0};
-    return VISIT(fi_writemsg(end->active->endpoint, &put, FI_COMPLETION | FI_DELIVERY_COMPLETE));
 }
 
 int fabric_get(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {

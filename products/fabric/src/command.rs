@@ -21,14 +21,12 @@ use mowgli::command::network::On;
 use mowgli::command::out::{all_files, json, parsed, reported, reported_in, worst};
 use mowgli::error::{Code, InputError};
 use mowgli::interrupt::{self, Deadline};
-use mowgli::litmus::test::Test;
 use mowgli_check::guard::guarded;
 use mowgli_libraries::entry::Entry;
 
-use crate::litmus::{RunOver, RunRequest, run, stack};
-use crate::{Company, Provider};
+use crate::litmus::{RunRequest, run};
 
-/// Run litmus tests over memory, over networks, and over a machine that is as late as the model allows.
+/// Run litmus tests over memory, and over a machine that is as late as the model allows.
 #[derive(Parser)]
 #[command(name = "mowgli fabric", version, about, max_term_width = 100)]
 struct FabricCli {
@@ -55,52 +53,17 @@ pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
 }
 
 /// The fabrics over which a test can run.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FabricArg {
     /// Threads with shared memory: fast, and nothing weak is seen.
     Local,
     /// The machine of RDMA_TSO with a seed: as adverse as it can be, and each run can be had again.
     Machine,
-    /// A process for each node, over libfabric with sockets.
-    Tcp,
-    /// A process for each node, over libfabric with memory that they share.
-    Shm,
-    /// A process for each node, over libfabric with InfiniBand or RoCE (untried).
-    Verbs,
-    /// A process for each node, over libfabric with the Elastic Fabric Adapter (untried).
-    Efa,
-    /// A process for each node, over libfabric with Slingshot (untried).
-    Cxi,
-    /// As tcp, without any order of the provider.
-    Unordered,
-}
-
-impl FabricArg {
-    fn provider(self) -> Option<Provider> {
-        match self {
-            Self::Local | Self::Machine => None,
-            Self::Tcp => Some(Provider::Tcp),
-            Self::Shm => Some(Provider::Shm),
-            Self::Verbs => Some(Provider::Verbs),
-            Self::Efa => Some(Provider::Efa),
-            Self::Cxi => Some(Provider::Cxi),
-            Self::Unordered => Some(Provider::Unordered),
-        }
-    }
-}
-
-/// The time that processes wait for each other, beside the time for a test.
-const MEETING: Duration = Duration::from_secs(30);
-
-impl RunArgs {
-    fn patience(&self) -> Duration {
-        Duration::from_secs(self.timeout) + MEETING
-    }
 }
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli fabric run mp.litmus\n  mowgli fabric run tests/ --times 10000\n  mowgli fabric run mp.litmus --fabric tcp\n  mowgli fabric run barrier.litmus --variant bal:no-fence\n  mowgli fabric run barrier.litmus --seed 17 --times 1\n\nExit codes: 1 the model forbids what was seen, 2 bad input or a process that has gone, else that of `mowgli litmus`."
+    after_help = "Examples:\n  mowgli fabric run mp.litmus\n  mowgli fabric run tests/ --times 10000\n  mowgli fabric run barrier.litmus --variant bal:no-fence\n  mowgli fabric run barrier.litmus --seed 17 --times 1\n\nExit codes: 1 the model forbids what was seen, 2 bad input, else that of `mowgli litmus`."
 )]
 struct RunArgs {
     /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
@@ -133,19 +96,13 @@ fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
         Ok(variants) => variants,
         Err(error) => return reported_in(args.json, Err(error)),
     };
-    // `Some` if another process or a launcher has started this process for one node of a test.
-    let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
-    let joined = match joined {
-        Ok(joined) => joined,
-        Err(fault) => return reported_in(args.json, Err(InputError::of(Code::Tool, fault))),
-    };
     let mut code = 0;
     for file in all_files(&args.paths, &mut code) {
         let own = if interrupt::requested() {
             eprintln!("interrupted: {} was not run", file.display());
             3
         } else {
-            let solve = || one(&file, args, &variants, joined.as_ref(), catalogue);
+            let solve = || one(&file, args, &variants, catalogue);
             reported_in(args.json, guarded(&file.display().to_string(), solve))
         };
         code = worst(code, own);
@@ -165,46 +122,18 @@ fn one(
     path: &Path,
     args: &RunArgs,
     variants: &BTreeMap<String, String>,
-    joined: Option<&Company>,
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
     let in_file = |e: InputError| e.about(&path.display());
-    let started;
-    let over = match (args.fabric, args.fabric.provider(), joined) {
-        (_, Some(provider), Some(company)) => RunOver::Processes(company, provider),
-        (_, Some(provider), None) => {
-            // Checks the implementations here, so that an error is reported once and not by each process.
-            stack(catalogue, &test, variants).map_err(in_file)?;
-            started = company(path, args, &test, provider).map_err(in_file)?;
-            RunOver::Processes(&started, provider)
-        }
-        (FabricArg::Machine, ..) => RunOver::Machine(args.seed),
-        _ => RunOver::Local,
-    };
     let ask = RunRequest {
-        over,
+        machine: (args.fabric == FabricArg::Machine).then_some(args.seed),
         times: args.times,
         variants,
         limit: Duration::from_secs(args.timeout.min(10)),
         deadline: Deadline::after(Some(args.timeout)),
     };
-    let Some(ran) = run(catalogue, &test, &ask).map_err(in_file)? else { return Ok(0) };
+    let ran = run(catalogue, &test, &ask).map_err(in_file)?;
     println!("{}", if args.json { json(&ran) } else { ran.text() });
     Ok(ran.code())
-}
-
-/// Starts processes for the nodes of a test; this process is the first of them. The others run the same command for
-/// this file alone.
-fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, InputError> {
-    provider.check().map_err(|fault| InputError::of(Code::Tool, fault))?;
-    let none = || InputError::new(Code::File, "a name of a file that is no text cannot be passed to other processes");
-    let path = path.to_str().ok_or_else(none)?;
-    let numbers = [("--times", args.times), ("--timeout", args.timeout)];
-    let mut all: Vec<String> = ["run", path, "--fabric", provider.name()].map(str::to_owned).into();
-    all.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
-    all.extend(args.on.network.iter().flat_map(|network| ["--network".to_owned(), network.to_string()]));
-    all.extend(args.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
-    Company::start(usize::from(test.world.nodes), &all, args.patience())
-        .map_err(|fault| InputError::of(Code::Tool, fault))
 }

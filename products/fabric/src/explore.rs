@@ -17,7 +17,7 @@ use mowgli_check::litmus::print;
 use mowgli_check::litmus::test::Model;
 use mowgli_check::litmus::why_stuck;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::search::flow::{EndlessWait, Idle, WaitsAt};
 use mowgli_core::search::outcome::Outcome;
@@ -26,14 +26,17 @@ use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::{Decision, Flow, Solver};
 use mowgli_core::search::stuck::Stuck;
 use mowgli_core::soundness::client::Client;
+use mowgli_core::term::implementation::{Implementations, add_parts};
 use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_libraries::entry::Memory;
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
+use crate::interpreter::chosen;
 use crate::port::Fault;
-use crate::stack::Stack;
+use crate::specifications::Specifications;
 use crate::tape::{Pause, Tape, differs};
 use crate::thread::Thread;
 
@@ -202,7 +205,8 @@ type ThreadCode<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
 
 /// The code of all threads.
 struct GroupCode<R> {
-    stack: Stack,
+    known: Specifications,
+    implementations: Implementations,
     body: Box<ThreadCode<R>>,
     /// The first fault: an illegal call, or code that depends on something else than results.
     fault: Mutex<Option<Fault>>,
@@ -219,7 +223,7 @@ enum Came<R> {
 impl<R: 'static> GroupCode<R> {
     /// Runs the code of a thread with these results, and returns the calls that it has made.
     fn run(&self, t: Tid, known: &[Val], round: Option<&[Val]>) -> (Came<R>, Vec<(Call, Val)>) {
-        let mut thread = Thread::taped(&self.stack, t, Tape::new(known, round));
+        let mut thread = Thread::taped(&self.known, t, Tape::new(known, round));
         let ended = caught(|| (self.body)(&mut thread));
         let tape = thread.into_tape();
         let came = match (tape.asks, ended) {
@@ -333,17 +337,15 @@ impl Group {
         &self,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
     ) -> Result<Exploration<R>, Fault> {
-        let (stack, libraries) = self.promised()?;
-        stack.report();
-        let client = self.world();
-        let code = Arc::new(GroupCode { stack, body: Box::new(body), fault: Mutex::new(None) });
-        let world = &code.stack.world;
+        let (known, implementations, libraries) = self.promised()?;
+        let code = Arc::new(GroupCode { known, implementations, body: Box::new(body), fault: Mutex::new(None) });
+        let world = &code.known.world;
         let programs: Vec<Prog> = world.tids().map(|t| code.program(t, Vec::new(), Vec::new())).collect();
         let begin = Instant::now();
-        let expired = || begin.elapsed() > self.limit() || code.fault().is_some();
+        let expired = || begin.elapsed() > self.declared.limit || code.fault().is_some();
         let problem = Problem {
             libraries: &libraries,
-            implementations: &code.stack.implementations,
+            implementations: &code.implementations,
             world,
             programs: &programs,
             observed: &[],
@@ -364,12 +366,30 @@ impl Group {
         if let Some(fault) = code.fault() {
             return Err(fault);
         }
-        let endings =
-            found.iter().map(|outcome| code.ending(&libraries, outcome, &client)).collect::<Result<_, _>>()?;
-        let reported = |stop| reported(&stop, self.limit());
+        let endings = found
+            .iter()
+            .map(|outcome| code.ending(&libraries, outcome, &self.declared.world))
+            .collect::<Result<_, _>>()?;
+        let reported = |stop| reported(&stop, self.declared.limit);
         let stuck =
             stuck.iter().map(|(rests, stuck)| code.waiting(&libraries, rests, stuck)).collect::<Result<_, _>>()?;
         Ok(Exploration { endings, stuck, stop: stop.or(waits).map(reported) })
+    }
+
+    /// Returns the world, the implementations that variants name, and the specifications of all other libraries.
+    fn promised(&self) -> Result<(Specifications, Implementations, Libraries), Fault> {
+        let all = Memory::rdma_wait().libraries;
+        let mut libraries = self.declared.entries.iter().fold(all, |all, entry| all.and(&entry.specification));
+        let (mut world, mut implementations) = (self.declared.world.clone(), Implementations::default());
+        for entry in chosen(&self.declared.entries, &world, [], &self.variants)?.into_iter().rev() {
+            if let Some(variant) = self.variants.get(entry.name) {
+                let (name, implementation) = (Name::literal(entry.name), &entry.variant(variant)?.implementation);
+                add_parts(&**implementation, &mut world);
+                implementations.insert(name, Arc::clone(implementation));
+                libraries = libraries.without(name);
+            }
+        }
+        Ok((Specifications::new(world, &self.declared.entries), implementations, libraries))
     }
 
     /// Runs `body` in one thread after the other, with the results of an ending of [`Group::explore`], and returns
@@ -385,18 +405,15 @@ impl Group {
         trace: &ResultTrace,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault>,
     ) -> Result<Vec<R>, Fault> {
-        let (stack, _) = self.promised()?;
-        let threads = stack.world.tids().zip(&trace.0);
-        if trace.0.len() != stack.world.threads.len() {
-            return Err(Fault::Wrong(format!(
-                "the trace is of {} threads, not of {}",
-                trace.0.len(),
-                stack.world.threads.len()
-            )));
+        let (known, ..) = self.promised()?;
+        let (of, own) = (trace.0.len(), known.world.threads.len());
+        if of != own {
+            return Err(Fault::Wrong(format!("the trace is of {of} threads, not of {own}")));
         }
+        let threads = known.world.tids().zip(&trace.0);
         threads
-            .map(|(t, known)| {
-                let mut thread = Thread::taped(&stack, t, Tape::new(known, None));
+            .map(|(t, results)| {
+                let mut thread = Thread::taped(&known, t, Tape::new(results, None));
                 let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&mut thread)));
                 if thread.into_tape().asks.is_some() {
                     return Err(differs());
@@ -412,7 +429,7 @@ impl<R: Clone + 'static> GroupCode<R> {
     fn ending(&self, libraries: &Libraries, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let mut unfinished = Vec::new();
-        for (t, output) in self.stack.world.tids().zip(&outcome.outputs) {
+        for (t, output) in self.known.world.tids().zip(&outcome.outputs) {
             let Val::Tuple(own) = output else { return Err(differs()) };
             let (came, made) = self.run(t, own.parts(), None);
             let Came::Ended(result) = came else { return Err(differs()) };
@@ -437,7 +454,7 @@ impl<R: Clone + 'static> GroupCode<R> {
             let (Came::Ended(result), _) = self.run(t, own.parts(), None) else { return Err(differs()) };
             Ok(Fate::Ended(result))
         };
-        let threads = self.stack.world.tids().zip(rests).map(fate).collect::<Result<_, _>>()?;
+        let threads = self.known.world.tids().zip(rests).map(fate).collect::<Result<_, _>>()?;
         Ok(Waiting { threads })
     }
 }

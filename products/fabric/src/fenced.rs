@@ -1,18 +1,19 @@
 //! Store buffering over the ports of two threads of a node. Each writes a word, and then reads that of the other one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_rdma::wait::word;
+use mowgli_core::ids::{Loc, Tid};
 
 use crate::emitted::mowgli_port::Word;
 use crate::group::Group;
 use crate::local::LocalMemory;
+use crate::made::MadeObjects;
 use crate::memory::counted::fences;
-use crate::ofi::{Ofi, Provider};
-use crate::port::{Port, RemoteFabric};
-use crate::{Company, Fault};
+#[cfg(libfabric)]
+use crate::ofi::Ofi;
+use crate::port::{Fault, Port, RemoteFabric};
+#[cfg(libfabric)]
+use crate::{Company, Provider};
 
 #[path = "../tests/common/pair.rs"]
 mod pair;
@@ -62,24 +63,29 @@ fn stale(network: &dyn RemoteFabric, words: [[Word; 3]; 2], rounds: u64, fenced:
     })
 }
 
-/// For each thread a word, one of its own, and one that is beside the first. Words lie in the order of their names.
-fn group() -> (Group, [[Loc; 3]; 2]) {
+/// For each thread a word, one of its own, and one that is beside the first.
+fn group() -> Group {
     let mut group = Group::new(&[1, 1]);
-    let mut add = |name: &str| group.object(name, word(Node(1)));
-    let words = [0, 1].map(|t| {
-        (0..8).for_each(|k| _ = add(&format!("x{t}_c{k}")));
-        ["x{t}_a", "y{t}", "x{t}_b"].map(|name| add(&name.replace("{t}", &t.to_string())))
-    });
-    (group, words)
+    for t in [0, 1] {
+        ["own", "first", "beside"].iter().for_each(|name| _ = group.word(&format!("{name}{t}"), 1, 0));
+        // A line of the cache, so that the words of the threads are in different ones.
+        (0..8).for_each(|k| _ = group.word(&format!("between{t}{k}"), 1, 0));
+    }
+    group
+}
+
+/// Returns the words: the first, the own one, and the one beside the first.
+fn words(made: &MadeObjects<'_>) -> [[Word; 3]; 2] {
+    let word = |name: &str, t: usize| *made.object(Loc::new(&format!("{name}{t}"))).unwrap();
+    [0, 1].map(|t| ["first", "own", "beside"].map(|name| word(name, t)))
 }
 
 /// A missing fence is seen by its effect.
 #[test]
 fn stores_of_mapped_memory_precede_what_is_behind_a_fence() {
-    let (group, words) = group();
-    let stack = group.stack([0; 2]).unwrap();
-    let words = words.map(|of| of.map(|x| stack.word(x).unwrap()));
-    let memory = LocalMemory::new(stack.memory());
+    let group = group();
+    let made = group.made([0; 2]).unwrap();
+    let (words, memory) = (words(&made), LocalMemory::new(&made.memory));
     assert_eq!(stale(&memory, words, 20_000, FENCES[0]), 0);
     let unfenced: Fenced = |port, x, _| port.read(x);
     assert!(stale(&memory, words, 100_000, unfenced) > 0, "this test would see no missing fence here");
@@ -87,16 +93,14 @@ fn stores_of_mapped_memory_precede_what_is_behind_a_fence() {
 }
 
 #[test]
-#[cfg_attr(not(libfabric), ignore = "needs libfabric")]
+#[cfg(libfabric)]
 fn stores_over_libfabric_precede_what_is_behind_a_fence() {
     for provider in [Provider::Tcp, Provider::Shm] {
-        let (group, words) = group();
-        let limit = Duration::from_secs(60);
+        let (group, limit) = (group(), std::time::Duration::from_secs(60));
         let company = Company::start(1, &[], limit).unwrap();
-        let stack = group.stack([0; 2]).unwrap();
-        let words = words.map(|of| of.map(|x| stack.word(x).unwrap()));
-        let net = Ofi::open(&company, provider, &stack, 1, limit).unwrap();
-        net.going_on(|| has_fences(&net, words));
+        let made = group.made([0; 2]).unwrap();
+        let net = Ofi::open(&company, provider, &made, limit).unwrap();
+        net.going_on(|| has_fences(&net, words(&made)));
     }
 }
 

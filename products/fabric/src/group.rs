@@ -1,29 +1,24 @@
 //! Groups of threads on nodes, with objects, to run.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Barrier;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::library::Libraries;
-use mowgli_core::term::program::Prog;
-use mowgli_core::value::Val;
+use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::rbl::RBL;
 use mowgli_rdma::Switches;
 
+use crate::agreement;
 use crate::company::Company;
-use crate::compiled::{HASHED, HashKey, hash_key, is_compiled, is_emitted};
-use crate::legal::held;
+use crate::emitted::mowgli_port;
 use crate::local::LocalMemory;
 use crate::machine::MachineFabric;
-use crate::memory::with_names;
-use crate::ofi::{Ofi, Provider};
+use crate::made::{Declared, EmittedObject, HashKey, MadeObjects, hash_key};
+#[cfg(libfabric)]
+use crate::ofi::Ofi;
 use crate::port::{Fault, RemoteFabric};
-use crate::stack::{Stack, stands_on};
+use crate::provider::Provider;
 use crate::thread::Thread;
 
 /// The fabric over which a group runs.
@@ -44,67 +39,17 @@ const STEPS: u64 = 1_000_000;
 /// The default time after which waiting threads give up.
 const LIMIT: Duration = Duration::from_secs(60);
 
-impl Fabric {
-    fn open(self, stack: &Stack, switches: Switches) -> Result<Box<dyn RemoteFabric>, Fault> {
-        Ok(match self {
-            Self::Local => Box::new(LocalMemory::new(stack.memory())),
-            Self::Machine { seed } => Box::new(MachineFabric::new(stack, switches, seed, STEPS)?),
-        })
-    }
-}
-
-impl Stack {
-    /// Runs a program in each thread. Returns their results, and the last values of these cells.
-    ///
-    /// # Errors
-    /// If a thread does not end, or makes an illegal call.
-    ///
-    /// # Panics
-    /// If a thread has no program.
-    pub fn programs(
-        &self,
-        fabric: Fabric,
-        switches: Switches,
-        limit: Duration,
-        programs: &[Prog],
-        observed: &[Cell],
-    ) -> Result<(Vec<Val>, Vec<Val>), Fault> {
-        let start = Barrier::new(programs.len());
-        self.threads(fabric, switches, limit, observed, |thread| {
-            if fabric == Fabric::Local {
-                // Threads begin together, apart from a short random delay.
-                start.wait();
-                (0..fastrand::u32(..400)).for_each(|_| std::hint::spin_loop());
-            }
-            thread.run(&programs[thread.id().index()])
-        })
-    }
-
-    fn threads<R: Send>(
-        &self,
-        fabric: Fabric,
-        switches: Switches,
-        limit: Duration,
-        observed: &[Cell],
-        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
-    ) -> Result<(Vec<R>, Vec<Val>), Fault> {
-        self.report();
-        let network = fabric.open(self, switches)?;
-        let results = self.each(&*network, self.world.tids(), limit, body)?;
-        Ok((results, self.last(&*network, limit, observed)?))
-    }
-
+impl MadeObjects<'_> {
     /// Runs `body` in each of these threads.
     fn each<R: Send>(
         &self,
         network: &dyn RemoteFabric,
         threads: impl Iterator<Item = Tid>,
-        limit: Duration,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
         let body = &body;
         let ended: Vec<Result<R, Fault>> = std::thread::scope(|scope| {
-            let run = |t| scope.spawn(move || body(&mut Thread::new(self, t, network.port(t), limit)));
+            let run = |t| scope.spawn(move || body(&mut Thread::new(self, t, network.port(t))));
             let all: Vec<_> = threads.map(run).collect();
             all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
@@ -120,33 +65,12 @@ impl Stack {
         fault.map_or(Ok(()), Err)?;
         Ok(good.into_iter().flatten().collect())
     }
-
-    /// Returns the values of these cells after all threads have ended.
-    fn last(&self, network: &dyn RemoteFabric, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
-        network.settle();
-        let value = |cell: &Cell| match self.reader(*cell)? {
-            None => looked_at(self, cell.loc, network.last(self.word(cell.loc)?)),
-            Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
-        };
-        observed.iter().map(value).collect()
-    }
-}
-
-/// Decodes the last content of a word, or returns an error if words do not hold it.
-pub(crate) fn looked_at(stack: &Stack, x: Loc, content: i64) -> Result<Val, Fault> {
-    let v = stack.decoded(x, content)?;
-    held(v).map_err(|why| Fault::Wrong(format!("at the end {x} is {v}: {why}")))?;
-    Ok(v)
 }
 
 /// A group of threads on nodes, with objects.
 pub struct Group {
-    world: World,
-    entries: Vec<Entry>,
-    variants: BTreeMap<String, String>,
-    limit: Duration,
-    /// True if no call is made by emitted code.
-    is_interpreted: bool,
+    pub(crate) declared: Declared,
+    pub(crate) variants: BTreeMap<String, String>,
 }
 
 impl Group {
@@ -164,48 +88,36 @@ impl Group {
         assert!(nodes.len() <= Tid::MOST, "{} threads: a group has at most {}", nodes.len(), Tid::MOST);
         let threads: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
         let world = World::new(nodes.iter().copied().max().unwrap_or(1), &threads);
-        Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT, is_interpreted: false }
+        let (makers, codes) = (Vec::new(), BTreeMap::new());
+        let declared = Declared { world, makers, codes, entries: catalogue(), limit: LIMIT };
+        Self { declared, variants: BTreeMap::new() }
     }
 
-    /// Adds a library. [`Group::object`] makes its objects, and [`Thread::call`] calls its methods.
+    /// Adds a library, for [`Group::explore`]. [`Group::object`] makes its objects there, and [`Group::emitted`] for a run.
     ///
     /// # Panics
     /// If a library of this name exists.
     #[must_use]
     pub fn library(mut self, entry: Entry) -> Self {
-        assert!(self.entries.iter().all(|e| e.name != entry.name), "there are two libraries {}", entry.name);
-        self.entries.push(entry);
+        assert!(self.declared.entries.iter().all(|e| e.name != entry.name), "there are two libraries {}", entry.name);
+        self.declared.entries.push(entry);
         self
     }
 
     /// Sets the time after which a thread gives up a call, or a loop that waits. The default is one minute. A thread that goes on
     /// calling has no limit. [`Thread::within`] sets another one for a part of its code.
     #[must_use]
-    pub fn within(self, limit: Duration) -> Self {
-        Self { limit, ..self }
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.declared.limit = limit;
+        self
     }
 
-    /// Selects a variant of a library. The default is the first one that is expected to be correct: the published one,
-    /// or a mended one if that is unsound ([`Entry::default_variant`]). [`Group::run`] returns an error if the variant
-    /// does not exist. If it is expected to be wrong, the process prints one warning on standard error. In a company
-    /// only the first process does.
+    /// Selects a variant of a library for [`Group::explore`], which then explores its body. A run of the group returns an error, because
+    /// emitted code makes its calls. Litmus tests run by variants (`mowgli fabric run --variant`).
     #[must_use]
     pub fn variant(mut self, library: &str, variant: &str) -> Self {
         self.variants.insert(library.to_owned(), variant.to_owned());
         self
-    }
-
-    /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of most objects.
-    /// These are barriers, shared variables, rings, atomics, locks, words that are read together, and maps. If a variant of such a library is
-    /// selected, or a map begins with values, all bodies are interpreted, too.
-    #[must_use]
-    pub fn interpreted(self) -> Self {
-        Self { is_interpreted: true, ..self }
-    }
-
-    /// Returns the nodes that have threads.
-    pub(crate) fn nodes(&self) -> Vec<Node> {
-        self.world.threads.iter().copied().collect::<BTreeSet<Node>>().into_iter().collect()
     }
 
     /// Returns the threads of these numbers, counted from 0.
@@ -213,20 +125,62 @@ impl Group {
         threads.iter().map(|&t| Tid::from_index(t)).collect()
     }
 
-    /// Adds an object.
+    /// Adds an object without code, for [`Group::explore`].
     ///
     /// # Panics
     /// If an object of this name exists.
     pub fn object(&mut self, name: &str, object: Object) -> Loc {
-        let x = Loc::new(name);
-        assert!(self.world.objects.insert(x, object).is_none(), "there are two objects {name}");
+        self.object_at(Loc::new(name), object)
+    }
+
+    fn object_at(&mut self, x: Loc, object: Object) -> Loc {
+        assert!(self.declared.world.objects.insert(x, object).is_none(), "there are two objects {x}");
         x
+    }
+
+    /// Adds an object whose code `mowgli emit rust` has written for a library of your own, or the parts that belong to such a library, which
+    /// come first. `code` is the text of that code: processes whose code differs refuse each other. `make` is the function `new`. `object`
+    /// is what [`Group::explore`] has in its place. See [`Thread::emitted`].
+    ///
+    /// # Panics
+    /// If an object of this name exists.
+    pub fn emitted<X: Send + Sync + 'static>(
+        &mut self,
+        name: &str,
+        object: Object,
+        code: &str,
+        make: impl Fn(&mut mowgli_port::World) -> X + Send + Sync + 'static,
+    ) -> EmittedObject<X> {
+        let x = self.add(name, object, make);
+        self.declared.codes.insert(x, code.to_owned());
+        EmittedObject::new(x)
+    }
+
+    /// Adds an object with emitted code of this crate.
+    pub(crate) fn add<X: Send + Sync + 'static>(
+        &mut self,
+        name: &str,
+        object: Object,
+        make: impl Fn(&mut mowgli_port::World) -> X + Send + Sync + 'static,
+    ) -> Loc {
+        self.add_at(Loc::new(name), object, make)
+    }
+
+    /// Adds an object that has this name already.
+    pub(crate) fn add_at<X: Send + Sync + 'static>(
+        &mut self,
+        x: Loc,
+        object: Object,
+        make: impl Fn(&mut mowgli_port::World) -> X + Send + Sync + 'static,
+    ) -> Loc {
+        self.declared.makers.push((x, Box::new(move |world| Box::new(make(world)))));
+        self.object_at(x, object)
     }
 
     /// Runs `body` in every thread, and returns the results in the order of the threads.
     ///
     /// # Errors
-    /// If a thread fails or does not end, or a variant does not exist.
+    /// If a thread fails or does not end.
     ///
     /// # Panics
     /// If a thread panics.
@@ -235,7 +189,25 @@ impl Group {
         fabric: Fabric,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        Ok(self.stack(hash_key()?)?.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
+        Ok(self.run_until(fabric, Switches::OFF, body, |_, _| Ok(()))?.0)
+    }
+
+    /// Runs `body` in every thread, and then does `last` over the same memory.
+    pub(crate) fn run_until<R: Send, L>(
+        &self,
+        fabric: Fabric,
+        switches: Switches,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+        last: impl FnOnce(&MadeObjects<'_>, &dyn RemoteFabric) -> Result<L, Fault>,
+    ) -> Result<(Vec<R>, L), Fault> {
+        let made = self.made(hash_key()?)?;
+        let network: Box<dyn RemoteFabric> = match fabric {
+            Fabric::Local => Box::new(LocalMemory::new(&made.memory)),
+            Fabric::Machine { seed } => Box::new(MachineFabric::new(&made, switches, seed, STEPS)?),
+        };
+        let results = made.each(&*network, self.declared.world.tids(), body)?;
+        network.settle();
+        Ok((results, last(&made, &*network)?))
     }
 
     /// Runs `body` in every thread of this process's node, and returns their results. Each node has a process, and all
@@ -244,8 +216,7 @@ impl Group {
     ///
     /// # Errors
     /// If a thread fails or does not end. Also if another process has gone, has declared another group, or has a thread
-    /// that panicked. Also if the company already runs a group, a variant does not exist, or this crate was built
-    /// without libfabric.
+    /// that panicked. Also if the company already runs a group, or this crate was built without libfabric.
     ///
     /// # Panics
     /// If a thread panics.
@@ -256,52 +227,38 @@ impl Group {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
         let body = |thread: &mut Thread<'_>| company.reporting(thread.id(), || body(thread));
-        let ran = self.stack(company.key()).and_then(|stack| {
-            let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
+        let ran = self.made(company.key()).and_then(|made| {
+            let _only = company.only()?;
+            agreement::check(company, provider, &made.description())?;
+            let own = |t: &Tid| usize::from(self.declared.world.node_of(*t).0) == company.rank() + 1;
             let work = |network: &dyn RemoteFabric| {
-                let results = stack.each(network, stack.world.tids().filter(own), self.limit, body)?;
+                let results = made.each(network, self.declared.world.tids().filter(own), body)?;
                 company.gather("")?;
                 Ok(results)
             };
             if provider == Provider::Memory {
-                return work(&LocalMemory::among(company, &stack)?);
+                return work(&LocalMemory::among(company, &made)?);
             }
-            let net = Ofi::open(company, provider, &stack, 1, self.limit)?;
-            net.going_on(|| work(&net))
+            #[cfg(libfabric)]
+            {
+                let net = Ofi::open(company, provider, &made, self.declared.limit)?;
+                net.going_on(|| work(&net))
+            }
+            #[cfg(not(libfabric))]
+            provider.check().map(|()| unreachable!("without libfabric no other provider can be used"))
         });
         // Other processes wait for this one, so they receive the reason why it does not continue.
         ran.inspect_err(|fault| company.fail(fault))
     }
 
-    /// Returns the world, in which each word has a name.
-    pub(crate) fn world(&self) -> World {
-        with_names(self.world.clone())
-    }
-
-    pub(crate) fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    /// Returns the stack that implements only the libraries with a named variant, and the specifications of the others.
-    pub(crate) fn promised(&self) -> Result<(Stack, Libraries), Fault> {
-        Stack::promised(&self.entries, self.world(), &self.variants)
-    }
-
-    /// True if emitted code makes all calls of rings, and no interpreted body does. The interpreter has another hash, so only then do
-    /// rings run by [`HASHED`].
-    fn has_rings(&self) -> bool {
-        let libraries: BTreeSet<Name> = self.world.objects.values().map(|object| object.library).collect();
-        libraries.into_iter().all(|library| is_emitted(library) || !stands_on(&self.entries, library, RBL))
-    }
-
-    /// Builds the stack of this group. Checksums of emitted code have this key.
-    pub(crate) fn stack(&self, key: HashKey) -> Result<Stack, Fault> {
-        if self.is_interpreted || !is_compiled(&self.world, &self.variants) {
-            return Stack::new(&self.entries, self.world(), [], &self.variants);
+    /// Makes the objects. Checksums have this key.
+    pub(crate) fn made(&self, key: HashKey) -> Result<MadeObjects<'_>, Fault> {
+        match self.variants.first_key_value() {
+            None => MadeObjects::new(&self.declared, key),
+            Some((library, variant)) => Err(Fault::Wrong(format!(
+                "{library} as {variant}: a group runs by emitted code, and explores variants; litmus tests run by them (mowgli fabric \
+                 run --variant {library}:{variant})"
+            ))),
         }
-        let has_rings = self.has_rings();
-        let rings = has_rings.then(|| (RBL.text().to_owned(), HASHED.to_owned()));
-        let variants = self.variants.clone().into_iter().chain(rings).collect();
-        Stack::compiled(&self.entries, self.world.clone(), &variants, has_rings, key)
     }
 }

@@ -8,12 +8,13 @@ use mowgli_core::ids::Name;
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::runs::Stop;
-use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_rdma::Switches;
 use serde::Serialize;
 
-use crate::{Company, Counts, Fabric, Fault, Provider, Rounds, Stack};
+use crate::group::Fabric;
+use crate::interpreter::Interpreter;
+use crate::port::Fault;
 
 use mowgli::catalogue::Catalogue;
 use mowgli::error::{Code, InputError};
@@ -22,21 +23,10 @@ use mowgli::litmus::machine::answered;
 use mowgli::litmus::run::{Answer, TestVerdict};
 use mowgli::litmus::test::{Model, Statement, Test};
 
-/// The fabric that a test runs over.
-#[derive(Clone, Copy)]
-pub enum RunOver<'a> {
-    /// Threads with shared memory.
-    Local,
-    /// The machine, with seeds from this one on.
-    Machine(u64),
-    /// Processes, one for each node; this process is one of them.
-    Processes(&'a Company, Provider),
-}
-
 /// A request to run a test.
 pub struct RunRequest<'a> {
-    /// The fabric.
-    pub over: RunOver<'a>,
+    /// The first seed of the machine; `None` for shared memory.
+    pub machine: Option<u64>,
     /// The number of runs.
     pub times: u64,
     /// The variants of those libraries that do not run by their default implementation.
@@ -112,73 +102,22 @@ struct OutcomeCounts {
     late: u64,
 }
 
-/// A test that can be run.
-struct PreparedTest<'a> {
-    test: &'a Test,
-    stack: Stack,
-    programs: Vec<Prog>,
-    switches: Switches,
-    ask: &'a RunRequest<'a>,
-}
-
-impl PreparedTest<'_> {
-    /// Runs the test in this process, each time over a new fabric.
-    fn here(&self, fabric: impl Fn(u64) -> (Fabric, Option<u64>)) -> Result<OutcomeCounts, Fault> {
-        let mut seen = OutcomeCounts::default();
-        while seen.runs < self.ask.times && !self.ask.deadline.expired() {
-            let (fabric, seed) = fabric(seen.runs);
-            seen.runs += 1;
-            let observed = &self.test.observed;
-            match self.stack.programs(fabric, self.switches, self.ask.limit, &self.programs, observed) {
-                Ok((outputs, finals)) => {
-                    let values = self.test.values(&Outcome { outputs, finals });
-                    seen.outcomes.entry(values).or_insert((0, seed)).0 += 1;
-                }
-                Err(Fault::Endless(_)) => seen.endless += 1,
-                Err(Fault::Discarded) => seen.discarded += 1,
-                Err(Fault::Late(_)) => seen.late += 1,
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(seen)
-    }
-
-    /// Runs the test in several processes.
-    fn among(&self, company: &Company, provider: Provider) -> Result<OutcomeCounts, Fault> {
-        let rounds = Rounds {
-            provider,
-            times: self.ask.times,
-            limit: self.ask.limit,
-            programs: &self.programs,
-            observed: &self.test.observed,
-        };
-        let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
-        let Counts { runs, endless, discarded, late, .. } = counts;
-        let mut seen = OutcomeCounts { runs, endless, discarded, late, ..OutcomeCounts::default() };
-        for (outcome, count) in counts.outcomes {
-            seen.outcomes.entry(self.test.values(&outcome)).or_insert((0, None)).0 += count;
-        }
-        Ok(seen)
-    }
-}
-
 /// Returns the implementations by which a test runs.
-///
-/// # Errors
-/// If its model is not an RDMA model with a machine, or the test cannot run.
-pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, String>) -> Result<Stack, InputError> {
-    switches(test)?;
+fn interpreter(
+    catalogue: &Catalogue,
+    test: &Test,
+    variants: &BTreeMap<String, String>,
+) -> Result<Interpreter, InputError> {
     test.is_made_as_usual("what runs")?;
     if !test.world.crashes.is_empty() {
         return Err(InputError::new(Code::Unsupported, format!("{}: nothing that runs is made to crash", test.name)));
     }
-    let entries = catalogue.entries();
     let cannot = |fault: Fault| InputError::of(Code::Unsupported, fault);
-    let stack = Stack::new(entries, test.world.clone(), called(test), variants).map_err(cannot)?;
+    let made = Interpreter::new(catalogue.entries(), test.world.clone(), called(test), variants).map_err(cannot)?;
     for cell in &test.observed {
-        stack.reader(*cell).map_err(|why| cannot(why).about(&test.name))?;
+        made.reader(*cell).map_err(|why| cannot(why).about(&test.name))?;
     }
-    Ok(stack)
+    Ok(made)
 }
 
 /// Returns the switches of an RDMA model with a machine.
@@ -195,31 +134,38 @@ fn switches(test: &Test) -> Result<Switches, InputError> {
     }
 }
 
-/// Runs a test. If several processes run it together, the first compares the outcomes with the model; the others return
-/// `None`.
+/// Runs a test many times, each time over a new fabric, and compares the outcomes with the model.
 ///
 /// # Errors
 /// If its model is not an RDMA model with a machine, or the test cannot run.
-pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<Option<Ran>, InputError> {
+pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<Ran, InputError> {
     let switches = switches(test)?;
-    let stack = stack(catalogue, test, ask.variants)?;
-    let ready = PreparedTest { test, stack, programs: test.programs(usize::MAX), switches, ask };
+    let made = interpreter(catalogue, test, ask.variants)?;
+    let programs = test.programs(usize::MAX);
     // A test that has no meaning makes calls that nothing can run.
     let limits = Limits { expired: &|| ask.deadline.expired(), ..Limits::default() };
     let answer = answered(catalogue, test, &[], limits);
     if let Some(error) = answer.error(test) {
         return Err(error);
     }
-    let seen = match ask.over {
-        RunOver::Local => ready.here(|_| (Fabric::Local, None)),
-        RunOver::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
-        RunOver::Processes(company, provider) => ready.among(company, provider),
-    };
-    let seen = seen.map_err(|fault| InputError::new(Code::Unsupported, format!("{}: {fault}", test.name)))?;
-    if matches!(ask.over, RunOver::Processes(company, _) if company.rank() > 0) {
-        return Ok(None);
+    made.report();
+    let mut seen = OutcomeCounts::default();
+    while seen.runs < ask.times && !ask.deadline.expired() {
+        let seed = ask.machine.map(|first| first + seen.runs);
+        let fabric = seed.map_or(Fabric::Local, |seed| Fabric::Machine { seed });
+        seen.runs += 1;
+        match made.programs(fabric, switches, ask.limit, &programs, &test.observed) {
+            Ok((outputs, finals)) => {
+                let values = test.values(&Outcome { outputs, finals });
+                seen.outcomes.entry(values).or_insert((0, seed)).0 += 1;
+            }
+            Err(Fault::Endless(_)) => seen.endless += 1,
+            Err(Fault::Discarded) => seen.discarded += 1,
+            Err(Fault::Late(_)) => seen.late += 1,
+            Err(fault) => return Err(InputError::new(Code::Unsupported, format!("{}: {fault}", test.name))),
+        }
     }
-    Ok(Some(held(test, ask, answer, seen)))
+    Ok(held(test, ask, answer, seen))
 }
 
 /// Compares the outcomes of runs with those of the model.
@@ -236,11 +182,8 @@ fn held(test: &Test, ask: &RunRequest<'_>, answer: Answer, seen: OutcomeCounts) 
     };
     let mut outcomes = all.into_iter().map(row).collect_vec();
     outcomes.sort_by_key(|row| std::cmp::Reverse(row.seen));
-    let fabric = match ask.over {
-        RunOver::Local => "shared memory".to_owned(),
-        RunOver::Machine(seed) => format!("the machine, seeds from {seed}"),
-        RunOver::Processes(company, provider) => format!("{}, {} processes", provider.name(), company.size()),
-    };
+    let of_machine = |seed| format!("the machine, seeds from {seed}");
+    let fabric = ask.machine.map_or("shared memory".to_owned(), of_machine);
     Ran {
         name: test.name.clone(),
         model: test.model.to_string(),

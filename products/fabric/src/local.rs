@@ -2,19 +2,17 @@
 //! no hardware and is fast, but it shows no weak behaviour except that of the CPU's store buffers.
 
 use std::path::Path;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
-use mowgli_core::ids::{NodeSet, Tid};
+use mowgli_core::ids::Tid;
 
-use crate::agreement;
 use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::left;
-use crate::mapped::{MappedWords, SharedFile, fetch_to_write};
+use crate::made::MadeObjects;
+use crate::mapped::{MappedWords, SharedFile};
 use crate::memory::{LINE, LOADS, MemoryWord, STORES, are_in_a_row, fence};
 use crate::port::{Fault, Port, RemoteFabric};
-use crate::stack::Stack;
 
 /// Memory words. A put is a store, so it may wait in a store buffer as those of the CPU may. A get first waits until earlier
 /// stores are in memory, because it does not pass a put.
@@ -24,17 +22,9 @@ pub(crate) struct LocalMemory<'a> {
     places: Vec<usize>,
     /// The processes that share the words, if there are several.
     company: Option<&'a Company>,
-    /// A guard. While it is held, the company does not open another network.
-    _only: Option<MutexGuard<'a, ()>>,
     /// The number of iterations of a loop that waits between two yields of the processor.
     spins: u32,
 }
-
-/// The largest number of words that are fetched at once. A CPU fetches about ten lines at a time.
-const MOST_FETCHED: usize = 8 * LINE;
-
-/// The length of a table with an entry for each node, which have the numbers 1, 2 and so on.
-const NODES: usize = NodeSet::MOST as usize + 1;
 
 enum Storage {
     Own(Vec<AtomicI64>),
@@ -69,7 +59,7 @@ impl<'a> LocalMemory<'a> {
     pub(crate) fn new(memory: &[MemoryWord]) -> Self {
         let (places, count) = placed(memory);
         let words = Storage::Own((0..count).map(|_| AtomicI64::new(0)).collect());
-        Self { words, places, company: None, _only: None, spins: 1 }.initialised(memory)
+        Self { words, places, company: None, spins: 1 }.initialised(memory)
     }
 
     /// Writes the initial values.
@@ -79,38 +69,35 @@ impl<'a> LocalMemory<'a> {
         self
     }
 
-    /// Maps the words of a stack in all processes of a company. Each has to make the call.
-    pub(crate) fn among(company: &'a Company, stack: &Stack) -> Result<Self, Fault> {
-        let only = company.only()?;
-        let memory = stack.memory();
+    /// Maps the words of a group in all processes of a company. Each has to make the call.
+    pub(crate) fn among(company: &'a Company, made: &MadeObjects<'_>) -> Result<Self, Fault> {
+        let memory = &made.memory;
         let (places, count) = placed(memory);
         let failed = |why: std::io::Error| Fault::Wrong(left::refused(&why));
         let mut path = String::new();
-        let mut made = None;
+        let mut file = None;
         if company.rank() == 0 {
-            stack.report();
             path = left::path();
-            made = Some(SharedFile::create(Path::new(&path), count).map_err(failed)?);
+            file = Some(SharedFile::create(Path::new(&path), count).map_err(failed)?);
         }
-        let group: Vec<String> = ["mapped memory".to_owned()].into_iter().chain(stack.description()).collect();
-        let all = agreement::exchanged(company, &group, &path)?;
+        let all = company.gather(&path)?;
         let words = Storage::Mapped(MappedWords::open(Path::new(&all[0]), count).map_err(failed)?);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
-        let mut opened = Self { words, places, company: Some(company), _only: Some(only), spins };
+        let mut opened = Self { words, places, company: Some(company), spins };
         if company.rank() == 0 {
             opened = opened.initialised(memory);
         }
         company.gather("")?;
-        drop(made);
+        drop(file);
         Ok(opened)
     }
 }
 
 impl RemoteFabric for LocalMemory<'_> {
     fn port(&self, _: Tid) -> Box<dyn Port + '_> {
-        let (words, places, behind) = (self.words.words(), &*self.places, [0; NODES]);
-        Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0, behind })
+        let (words, places) = (self.words.words(), &*self.places);
+        Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0 })
     }
 
     fn last(&self, x: Word) -> i64 {
@@ -125,8 +112,6 @@ struct LocalPort<'a> {
     spins: u32,
     /// The number of times that it has waited in a loop.
     relaxed: u32,
-    /// For each node, the place behind the last row of words that it has put there.
-    behind: [usize; NODES],
 }
 
 impl LocalPort<'_> {
@@ -150,19 +135,6 @@ impl LocalPort<'_> {
     fn row(&self, all: &[Word]) -> Option<&[AtomicI64]> {
         let first = self.places[all.first()?.at];
         are_in_a_row(all, |x| self.places[x.at]).then(|| &self.words[first..first + all.len()])
-    }
-
-    /// Fetches the words behind a row that was put, if the row before it on that node ended where this one begins. Then the next one
-    /// probably begins where this one ends, as messages in a ring do. A reader waits at that place, so its line is left to the reader.
-    #[inline]
-    fn fetch_behind(&mut self, row: &[Word]) {
-        let [first, .., last] = row else { return };
-        let [begin, end] = [self.places[first.at], self.places[last.at] + 1];
-        let is_next = std::mem::replace(&mut self.behind[first.node as usize], end) == begin;
-        let behind = end + LINE..end + LINE + row.len().min(MOST_FETCHED);
-        if let Some(words) = self.words.get(behind).filter(|_| is_next) {
-            fetch_to_write(words);
-        }
     }
 }
 
@@ -236,9 +208,7 @@ impl mowgli_port::Port for LocalPort<'_> {
                 to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
             }
             _ => to.iter().zip(from).for_each(|(&to, &from)| port.at(to).store(port.at(from).load(LOADS), STORES)),
-        })?;
-        self.fetch_behind(to);
-        Ok(())
+        })
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, _: Id) -> Result<(), Fault> {
@@ -266,10 +236,6 @@ impl mowgli_port::Port for LocalPort<'_> {
 }
 
 impl Port for LocalPort<'_> {
-    fn wants_order(&self) -> bool {
-        true
-    }
-
     fn rxchg(&mut self, to: Word, on: Word, v: i64, _: Id) -> Result<(), Fault> {
         let was = mowgli_port::Port::xchg(self, on, v)?;
         mowgli_port::Port::write(self, to, was)
@@ -277,10 +243,6 @@ impl Port for LocalPort<'_> {
 
     fn poll(&mut self, _: i64) -> Result<(), Fault> {
         Ok(())
-    }
-
-    fn peek(&self, x: Word) -> Option<i64> {
-        (x.node > 0).then(|| self.at(x).load(LOADS))
     }
 
     fn relax(&mut self) {

@@ -1,4 +1,4 @@
-//! The locks of SYNC §4, and a lock with attempts, for Rust programs. Each call runs the body of the library's method.
+//! The locks of SYNC §4, for Rust programs.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,10 +7,10 @@ use mowgli_core::ids::{Loc, Node};
 use mowgli_core::world::Object;
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::slock::SLOCK;
-use mowgli_libraries::trylock::{Method as Attempt, TRYLOCK};
 use mowgli_libraries::wlock::WLOCK;
 
-use crate::emitted::objects::{nlock, slock, trylock, wlock};
+use crate::emitted::mowgli_port::World;
+use crate::emitted::objects::{nlock, slock, wlock};
 use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::Thread;
@@ -27,10 +27,6 @@ pub struct StrongLock(Loc);
 #[derive(Clone, Copy, Debug)]
 pub struct NodeLock(Loc);
 
-/// A [`NodeLock`] that a thread can also try to take (TRYLOCK). A thread on the lock's node takes part in the same way.
-#[derive(Clone, Copy, Debug)]
-pub struct TryLock(Loc);
-
 macro_rules! lock {
     ($Lock:ident, $module:ident, $LIBRARY:ident) => {
         impl $Lock {
@@ -41,16 +37,11 @@ macro_rules! lock {
             pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
                 let call = || Call::new($LIBRARY, "Acq", &[self.0.into()]);
                 thread.make(self.0, |me, x: &$module::Object| $module::acq(me, x), call)?;
-                Ok(self.guard(thread))
-            }
-
-            /// Returns the guard of a thread that holds the lock.
-            fn guard<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> LockGuard<'t, 'a> {
                 let release = |lock: Loc, thread: &mut Thread<'_>| {
                     let call = || Call::new($LIBRARY, "Rel", &[lock.into()]);
                     thread.make(lock, |me, x: &$module::Object| $module::rel(me, x).map(drop), call)
                 };
-                LockGuard { lock: self.0, thread, release, is_held: true }
+                Ok(LockGuard { lock: self.0, thread, release, is_held: true })
             }
         }
     };
@@ -59,20 +50,6 @@ macro_rules! lock {
 lock!(WeakLock, wlock, WLOCK);
 lock!(StrongLock, slock, SLOCK);
 lock!(NodeLock, nlock, NLOCK);
-lock!(TryLock, trylock, TRYLOCK);
-
-impl TryLock {
-    /// Takes the lock if it is free. Returns `None` without waiting if another thread holds it or takes it at the same time.
-    ///
-    /// # Errors
-    /// If the fabric fails.
-    pub fn try_lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Option<LockGuard<'t, 'a>>, Fault> {
-        let call = || Attempt::TryAcq { x: self.0 }.into();
-        let is_taken = thread.make(self.0, |me, x: &trylock::Object| trylock::try_acq(me, x), call)?;
-        Ok(if is_taken { Some(self.guard(thread)) } else { None })
-    }
-}
-
 /// A thread that holds a lock. Dropping the guard releases the lock.
 pub struct LockGuard<'t, 'a> {
     lock: Loc,
@@ -84,9 +61,6 @@ pub struct LockGuard<'t, 'a> {
 
 impl LockGuard<'_, '_> {
     /// Releases the lock.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn release(mut self) -> Result<(), Fault> {
         self.given_back()
     }
@@ -123,22 +97,19 @@ impl Drop for LockGuard<'_, '_> {
 impl Group {
     /// Adds a lock on a node that promises nothing about what sections send.
     pub fn weak_lock(&mut self, name: &str, node: u8) -> WeakLock {
-        WeakLock(self.object(name, Object::new(WLOCK).at(Node(node))))
+        let make = move |world: &mut World| wlock::new(world, node.into());
+        WeakLock(self.add(name, Object::new(WLOCK).at(Node(node)), make))
     }
 
     /// Adds a lock on a node that makes everything sections have sent visible to later sections.
     pub fn strong_lock(&mut self, name: &str, node: u8) -> StrongLock {
-        StrongLock(self.object(name, Object::new(SLOCK).at(Node(node))))
+        let make = move |world: &mut World| slock::new(world, node.into());
+        StrongLock(self.add(name, Object::new(SLOCK).at(Node(node)), make))
     }
 
     /// Adds a lock on a node that makes everything sections have sent to that node visible to later sections.
     pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
-        NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
-    }
-
-    /// Adds a lock on a node that threads can also try to take. It makes everything sections have sent to that node visible to later
-    /// sections.
-    pub fn try_lock(&mut self, name: &str, node: u8) -> TryLock {
-        TryLock(self.object(name, Object::new(TRYLOCK).at(Node(node))))
+        let make = move |world: &mut World| nlock::new(world, node.into());
+        NodeLock(self.add(name, Object::new(NLOCK).at(Node(node)), make))
     }
 }

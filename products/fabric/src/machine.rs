@@ -17,9 +17,9 @@ use mowgli_rdma::wait::{WORDS, row};
 use mowgli_rdma::{Qp, Switches, Way};
 
 use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::made::MadeObjects;
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port, RemoteFabric};
-use crate::stack::Stack;
 
 /// The state of a thread.
 enum At {
@@ -82,16 +82,14 @@ pub(crate) struct MachineFabric {
 }
 
 impl MachineFabric {
-    /// Creates the machine for the words of a stack. It stops with a fault after so many steps.
-    pub(crate) fn new(stack: &Stack, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
-        let world = &stack.world;
+    /// Creates the machine for the words of a group. It stops with a fault after so many steps.
+    pub(crate) fn new(made: &MadeObjects<'_>, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
+        let world = &made.declared.world;
         let mut words = World::new(world.nodes, &world.threads);
-        let name = |(at, word): (usize, &MemoryWord)| word.x.unwrap_or_else(|| Loc::new(&format!("word.{at}")));
-        let names: Vec<Loc> = stack.memory().iter().enumerate().map(name).collect();
-        words.objects.extend(names.iter().zip(stack.memory()).map(|(&name, word)| {
-            let object = word.x.map_or_else(|| Object::new(TSO).at(Node(word.node)), |x| world.objects[&x].clone());
-            (name, Object { library: TSO, init: word.initial.into(), ..object })
-        }));
+        let name = |(at, word): (usize, &MemoryWord)| word.name.unwrap_or_else(|| Loc::new(&format!("word.{at}")));
+        let names: Vec<Loc> = made.memory.iter().enumerate().map(name).collect();
+        let object = |word: &MemoryWord| Object::new(TSO).at(Node(word.node)).init(word.initial.into());
+        words.objects.extend(names.iter().copied().zip(made.memory.iter().map(object)));
         let core = Core {
             hardware: Driven::new(&words, switches).map_err(|e| Fault::Wrong(e.to_string()))?,
             threads: world.threads.iter().map(|_| At::Running).collect(),

@@ -1,7 +1,7 @@
 //! Words that the processes of one machine map. One process makes a file in shared memory, and all map it. Then the file is removed,
 //! so nothing is left behind.
 
-#![allow(unsafe_code, reason = "the system maps memory, and the CPU fetches it")]
+#![allow(unsafe_code, reason = "the system maps memory")]
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -13,8 +13,6 @@ use std::sync::atomic::AtomicI64;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-
-use crate::memory::LINE;
 
 /// A file that is removed when this is dropped.
 pub(crate) struct SharedFile(PathBuf);
@@ -68,19 +66,6 @@ impl MappedWords {
         // SAFETY: the pages of the mapping are aligned, hold so many words, and stay mapped as long as this lives. Nobody accesses them
         // otherwise than as atomic words.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
-    }
-}
-
-/// Lets the CPU fetch words that a thread writes soon. Otherwise a store waits for a line that another CPU has read, and all later stores
-/// of the thread wait for that store. It is done on x86-64 only.
-#[inline]
-pub(crate) fn fetch_to_write(words: &[AtomicI64]) {
-    for _line in words.iter().step_by(LINE) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this is a hint, which changes nothing that the program can see.
-        unsafe {
-            std::arch::asm!("prefetchw [{}]", in(reg) _line, options(nostack, preserves_flags));
-        }
     }
 }
 

@@ -1,18 +1,10 @@
 //! The words of memory of a group, as fabrics see them: by number. Also the orders in which CPUs access them.
 
-use std::ops::{Deref, Range};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mowgli_core::ids::{Loc, Name};
-use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
-use mowgli_rdma::wait::{WAIT, is_unread};
+use mowgli_core::ids::Loc;
 
 use crate::emitted::mowgli_port::Word;
-use crate::legal::Legal;
-use crate::port::Fault;
-use crate::word::{packed, pointer};
 
 /// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
 /// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
@@ -29,13 +21,10 @@ pub(crate) const STORES: Ordering = Ordering::SeqCst;
 /// The number of words in a line of the cache.
 pub(crate) const LINE: usize = 8;
 
-/// The library of buffers. It has no methods, and its objects are words of RDMA-WAIT-RMW.
-pub(crate) const BUFFER: Name = Name::literal("buffer");
-
 /// A word of memory.
 pub(crate) struct MemoryWord {
     /// The name, if a program can name the word.
-    pub(crate) x: Option<Loc>,
+    pub(crate) name: Option<Loc>,
     /// The node, counted from 1.
     pub(crate) node: u8,
     /// The content at first.
@@ -47,43 +36,10 @@ pub(crate) struct MemoryWord {
 }
 
 impl MemoryWord {
-    /// Describes a word that `Legal` has accepted.
-    pub(crate) fn new((x, object): (Loc, &Object), legal: &Legal) -> Result<Self, Fault> {
-        let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
-        let initial = encoded(object.init, legal).ok_or_else(unfit)?;
-        let node = object.node.map_or(1, |node| node.0);
-        Ok(Self { x: Some(x), node, initial, is_unread: is_unread(object), begins: object.size > 1 })
-    }
-
     /// Describes a word that only emitted code uses.
-    pub(crate) fn nameless(node: u8, initial: i64, begins: bool) -> Self {
-        Self { x: None, node, initial, is_unread: false, begins }
+    pub(crate) fn new(node: u8, initial: i64) -> Self {
+        Self { name: None, node, initial, is_unread: false, begins: false }
     }
-}
-
-/// Encodes a value, which may be the name of a word. Returns `None` for a value without a word.
-pub(crate) fn encoded(v: Val, legal: &Legal) -> Option<i64> {
-    match v {
-        Val::Loc(x) => Some(pointer(legal.word(x).ok()?.at)),
-        v => packed(v),
-    }
-}
-
-/// Gives each word of a buffer a name, for operations by name.
-pub(crate) fn with_names(mut world: World) -> World {
-    for (name, buffer) in world.objects_of(BUFFER) {
-        world.objects.remove(&name);
-        let word = Object { library: WAIT, ..buffer.clone() };
-        // The size of the first word is that of the buffer.
-        let sizes = [buffer.size].into_iter().chain(std::iter::repeat(1));
-        world.objects.extend((0..buffer.size).zip(sizes).map(|(k, size)| (named(name, k), word.clone().size(size))));
-    }
-    world
-}
-
-/// Returns the name of a word of a buffer. The order of names is that of the words.
-pub(crate) fn named(buffer: Loc, k: usize) -> Loc {
-    buffer.part(format_args!("word_{k:08}"))
 }
 
 /// True if words are of one node, and lie side by side in their order by these places. Objects make the words of a row one after the other,
@@ -96,20 +52,6 @@ pub(crate) fn are_in_a_row(words: &[Word], place: impl Fn(&Word) -> usize) -> bo
     };
     debug_assert!(!is_row || words.windows(2).all(|pair| place(&pair[1]) == place(&pair[0]) + 1), "{words:?}");
     is_row
-}
-
-/// Words in a row, by their numbers: a part of a longer row.
-pub(crate) struct WordRow {
-    pub(crate) all: Arc<[Word]>,
-    pub(crate) part: Range<usize>,
-}
-
-impl Deref for WordRow {
-    type Target = [Word];
-
-    fn deref(&self) -> &[Word] {
-        &self.all[self.part.clone()]
-    }
 }
 
 /// Waits until the stores of this thread are in memory.

@@ -1,5 +1,5 @@
-//! The objects of LOCO for Rust programs. Each method calls the library, whose variant supplies the body. The default
-//! variant is the published one, unless that is unsound.
+//! The objects of LOCO for Rust programs. Emitted code makes each call. It is that of the published body, or of a variant where that is
+//! unsound: a ring runs by `hashed`, and a map by `slot-per-key`. Each call fails if the fabric fails.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
-use mowgli_libraries::bal::{BAL, BAL_PUTS, barrier, put_barrier};
+use mowgli_libraries::bal::{BAL, barrier};
 use mowgli_libraries::kvstore::{MOST_KEYS, Method as Store, store};
 use mowgli_libraries::msw::{self, words};
 use mowgli_libraries::rbl::{RBL, Rbl, ring};
@@ -15,16 +15,15 @@ use mowgli_libraries::sc_rmw::{self, SC_RMW};
 use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
-use crate::compiled::Me;
-use crate::emitted::mowgli_port::{BOT, List, Nodes, Port as _, only, rem};
+use crate::emitted::mowgli_port::{self, BOT, List, Nodes, Word as At, World, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
+use crate::made::Me;
 use crate::port::Fault;
 use crate::thread::{CallResult, Posted, Thread};
 use crate::values::{WordValue, valued};
 
-/// A barrier (BAL, LOCO §4). It covers all earlier operations of the participants towards their nodes. See [`PutBarrier`]
-/// for a quicker one.
+/// A barrier (BAL, LOCO §4). It covers all earlier operations of the participants towards their nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier(Loc);
 
@@ -39,34 +38,12 @@ impl Barrier {
     }
 }
 
-/// A barrier for puts. It needs two passes over the network, where [`Barrier`] needs three.
-///
-/// After it, all earlier puts, broadcasts and additions of the participants towards the nodes of the participants are placed.
-/// It promises nothing about earlier gets, nor about the results of additions. So wait for those before the
-/// barrier: a get without its wait may return a value that another thread writes after the barrier.
-#[derive(Clone, Copy, Debug)]
-pub struct PutBarrier(Loc);
-
-impl PutBarrier {
-    /// Waits until all participants have come.
-    ///
-    /// # Errors
-    /// If they do not come, or this thread does not take part.
-    pub fn wait(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        let call = || Call::new(BAL_PUTS, "BAR", &[self.0.into()]);
-        thread.make(self.0, |me, x: &code::bal_puts::Object| code::bal_puts::bar(me, x), call)
-    }
-}
-
 /// A word of which every node has a copy (SV, LOCO §3.2). It holds an integer, or another value of one word.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedVar<T = i64>(Loc, PhantomData<fn() -> T>);
 
 impl<T: WordValue> SharedVar<T> {
     /// Writes the copy of the thread's node.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn write(&self, thread: &mut Thread<'_>, v: T) -> Result<(), Fault> {
         let v = v.word();
         let call = || sv::Method::Write { x: self.0, v: v.into() }.into();
@@ -74,9 +51,6 @@ impl<T: WordValue> SharedVar<T> {
     }
 
     /// Reads the copy of the thread's node.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<T, Fault> {
         let call = || sv::Method::Read { x: self.0 }.into();
         let word = thread.make(self.0, |me, x: &code::sv::Object| code::sv::read(me, x), call)?;
@@ -85,9 +59,6 @@ impl<T: WordValue> SharedVar<T> {
 
     /// Sends the copy of the thread's node to the others. It arrives some time later: at the latest after a barrier or
     /// a [`SharedVar::fence`].
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn broadcast(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
         let ns = thread.others();
         let call = || sv::Method::Bcast { x: self.0, d: Val::NoWid, ns }.into();
@@ -96,9 +67,6 @@ impl<T: WordValue> SharedVar<T> {
     }
 
     /// Waits until everything that this thread has sent, of any variable, is placed.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn fence(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
         let ns = thread.others();
         let code = |me: &mut Me<'_>, _: &code::sv::Object| code::sv::gf(me, others(me));
@@ -139,7 +107,7 @@ impl Ring {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, message);
         let has_room = thread.make(self.0, code, call)?;
         let words = message.as_slice().len();
-        if !has_room && words + thread.beside(self.0) > thread.size(self.0) {
+        if !has_room && words + thread.beside() > thread.size(self.0) {
             let size = thread.size(self.0);
             return Err(Fault::Wrong(format!("{} has {size} words, so a message of {words} never has room", self.0)));
         }
@@ -164,35 +132,11 @@ impl Ring {
 
     pub(crate) fn next(&self, thread: &mut Thread<'_>) -> Result<Option<List>, Fault> {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| {
-            poll_for_message(me, x)?;
             let message = code::rbl::receive(me, x)?;
             Ok((!message.is_bot()).then_some(message))
         };
         thread.make(self.0, code, || Call::new(RBL, "Receive", &[self.0.into()]))
     }
-}
-
-/// The number of polls before a receive that may find nothing.
-const POLLS: u32 = 8;
-
-/// Polls until the place of the next message has an end, but not for long. A receive that finds nothing puts a report to the writer, which
-/// delays both of them more than some polls do.
-fn poll_for_message(me: &mut Me<'_>, x: &code::rbl::Object) -> Result<(), Fault> {
-    for _ in 0..POLLS {
-        if has_end(me, x).unwrap_or(true) {
-            break;
-        }
-        me.port.again()?;
-    }
-    Ok(())
-}
-
-/// True if the place of the next message has an end, as `receive` tests it. Returns `None` if that is not known.
-fn has_end(me: &Me<'_>, x: &code::rbl::Object) -> Option<bool> {
-    let at = me.port.peek(x.seen[me.thread as usize])?;
-    let begin = me.node * (x.size + x.size) + rem(at, x.size);
-    let end = me.port.peek(x.word[begin as usize])?;
-    Some((at + 2..=at + x.size).contains(&end))
 }
 
 /// A word that is sequentially consistent (RDMA-SC-RMW, SYNC §4.4). It holds an integer, or another value of one word.
@@ -201,9 +145,6 @@ pub struct Atomic<T = i64>(Loc, PhantomData<fn() -> T>);
 
 impl<T: WordValue> Atomic<T> {
     /// Reads the word.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn load(&self, thread: &mut Thread<'_>) -> Result<T, Fault> {
         let call = || sc_rmw::Method::Read { x: self.0 }.into();
         let word = thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::read(me, x), call)?;
@@ -211,9 +152,6 @@ impl<T: WordValue> Atomic<T> {
     }
 
     /// Writes the word.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn store(&self, thread: &mut Thread<'_>, v: T) -> Result<(), Fault> {
         let v = v.word();
         let call = || sc_rmw::Method::Write { x: self.0, v: v.into() }.into();
@@ -221,9 +159,6 @@ impl<T: WordValue> Atomic<T> {
     }
 
     /// Writes `new` if the word is `old`, and returns its old value. It compares words, so 0.0 is not -0.0.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: T, new: T) -> Result<T, Fault> {
         let [old, new] = [old, new].map(T::word);
         let call = || sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() }.into();
@@ -234,9 +169,6 @@ impl<T: WordValue> Atomic<T> {
 
 impl Atomic {
     /// Adds to the word, and returns its old value. A sum of more than 64 bits wraps around.
-    ///
-    /// # Errors
-    /// If the fabric fails, or the bodies are interpreted and the sum is not between -2^61 and 2^61 - 1.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
         let call = || sc_rmw::Method::FAA { x: self.0, v: v.into() }.into();
         thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::faa(me, x, v), call)
@@ -310,7 +242,7 @@ impl<T: WordValue> Map<T> {
         thread.make(self.0, |me, x: &code::kvstore::Object| code::kvstore::try_serve(me, x), call)
     }
 
-    /// Makes a call of a key. The code expects that there is such a key, and the interpreter reports it if not.
+    /// Makes a call of a key. The code expects that there is such a key.
     fn make<R: CallResult>(
         &self,
         thread: &mut Thread<'_>,
@@ -318,11 +250,11 @@ impl<T: WordValue> Map<T> {
         code: impl FnOnce(&mut Me<'_>, &code::kvstore::Object) -> Result<R, Fault>,
         call: impl Fn() -> Call,
     ) -> Result<R, Fault> {
-        if usize::try_from(key).is_ok_and(|key| key < thread.size(self.0)) {
-            thread.make(self.0, code, call)
-        } else {
-            interpreted(thread, call())
-        }
+        let is_key = usize::try_from(key).is_ok_and(|key| key < thread.size(self.0));
+        let code = |me: &mut Me<'_>, x: &code::kvstore::Object| {
+            if is_key { code(me, x) } else { Err(Fault::Wrong(format!("{key} is no key of {}", self.0))) }
+        };
+        thread.make(self.0, code, call)
     }
 
     /// Returns the word of a value.
@@ -337,7 +269,7 @@ impl<T: WordValue> Map<T> {
 /// A word of memory on a node: an integer of 64 bits. The threads of that node read and write it. Operations over the network copy
 /// it from or to a word of the calling thread's node (RDMA-WAIT-RMW, SYNC §3).
 #[derive(Clone, Copy, Debug)]
-pub struct Word(Loc);
+pub struct Word(pub(crate) Loc);
 
 /// An operation over the network that was posted. It may be under way until a wait returns.
 #[derive(Clone, Copy, Debug)]
@@ -345,70 +277,46 @@ pub struct Begun(pub(crate) Posted);
 
 impl Begun {
     /// Waits until the operation completes. A put completes when its source was read, perhaps before it is placed.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        thread.complete(self.0)
+        thread.complete(self.0, |d| Operation::Wait { d }.into())
     }
 }
 
 impl Word {
     /// Reads the word, by the CPU.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
-        let by_name = |thread: &mut Thread<'_>| i64::of(thread.operation(Operation::Read { x: self.0 })?);
-        thread.with_word(self.0, |port, x| port.read(x), by_name)
+        thread.by_cpu(self.0, Operation::Read { x: self.0 }, |port, x| port.read(x))
     }
 
     /// Writes the word, by the CPU.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
-        let by_name =
-            |thread: &mut Thread<'_>| <()>::of(thread.operation(Operation::Write { x: self.0, v: v.into() })?);
-        thread.with_word(self.0, |port, x| port.write(x, v), by_name)
+        thread.by_cpu(self.0, Operation::Write { x: self.0, v: v.into() }, |port, x| port.write(x, v))
     }
 
     /// Posts a put of `from`, a word of the thread's node, into this word.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Begun, Fault> {
-        let by_name = |d| Operation::Put { x: self.0, y: from.0, d };
-        thread.begin((from.0, self.0), |port, from, to, d| port.put(to, from, d), by_name).map(Begun)
+        let operation = |d| Operation::Put { x: self.0, y: from.0, d };
+        thread.begin((from.0, self.0), operation, |port, from, to, d| port.put(to, from, d)).map(Begun)
     }
 
     /// Posts a get of this word into `into`, a word of the thread's node.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Begun, Fault> {
-        let by_name = |d| Operation::Get { x: into.0, y: self.0, d };
-        thread.begin((into.0, self.0), |port, to, from, d| port.get(to, from, d), by_name).map(Begun)
+        let operation = |d| Operation::Get { x: into.0, y: self.0, d };
+        thread.begin((into.0, self.0), operation, |port, to, from, d| port.get(to, from, d)).map(Begun)
     }
 
     /// Posts an addition to this word by the network card. The old value goes into `into`, a word of the thread's node. A sum of more
     /// than 64 bits wraps around.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64, into: Self) -> Result<Begun, Fault> {
-        let by_name = |d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d };
-        thread.begin((into.0, self.0), |port, to, on, d| port.rfaa(to, on, v, d), by_name).map(Begun)
+        let operation = |d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d };
+        thread.begin((into.0, self.0), operation, |port, to, on, d| port.rfaa(to, on, v, d)).map(Begun)
     }
 
     /// Posts a write of `new` by the network card, if this word is `old`. The old value goes into `into`, a word of the
     /// thread's node.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64, into: Self) -> Result<Begun, Fault> {
-        let by_name = |d| Operation::RCAS { x: into.0, y: self.0, v1: old.into(), v2: new.into(), d };
-        thread.begin((into.0, self.0), |port, to, on, d| port.rcas(to, on, old, new, d), by_name).map(Begun)
+        let operation = |d| Operation::RCAS { x: into.0, y: self.0, v1: old.into(), v2: new.into(), d };
+        thread.begin((into.0, self.0), operation, |port, to, on, d| port.rcas(to, on, old, new, d)).map(Begun)
     }
 }
 
@@ -423,14 +331,8 @@ pub struct Copying(Posted);
 
 impl Copying {
     /// Waits until the copy completes. A put completes when its source was read, perhaps before it is placed.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        match self.0 {
-            Posted::Named(d) => interpreted(thread, msw::Method::Wait { d }),
-            posted @ Posted::Numbered(_) => thread.complete(posted),
-        }
+        thread.complete(self.0, |d| msw::Method::Wait { d }.into())
     }
 }
 
@@ -440,29 +342,28 @@ impl Words {
     /// # Errors
     /// If the number of values is not the number of words.
     pub fn write(&self, thread: &mut Thread<'_>, values: &[i64]) -> Result<(), Fault> {
+        thread.reach(self.0)?;
+        let (size, given) = (thread.size(self.0), values.len());
+        if size != given {
+            return Err(Fault::Wrong(format!("{} has {size} words, and {given} are to be written", self.0)));
+        }
         let call = || {
             let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
             msw::Method::Write { x: self.0, values: Val::tuple(&values) }.into()
         };
-        if values.len() != thread.size(self.0) || !thread.is_here(self.0) {
-            return interpreted(thread, call());
-        }
         thread.make(self.0, |me, x: &code::msw::Object| code::msw::write(me, x, &List::of(values)), call)
     }
 
     /// Reads the words, by the CPU. Returns `None` if another thread is writing some of them, because they would not
     /// belong together.
-    ///
-    /// # Errors
-    /// If the fabric fails.
     pub fn try_read(&self, thread: &mut Thread<'_>) -> Result<Option<Vec<i64>>, Fault> {
+        thread.reach(self.0)?;
         let code = |me: &mut Me<'_>, x: &code::msw::Object| {
             let words = code::msw::try_read(me, x)?;
             Ok((!words.is_bot()).then_some(words))
         };
-        let call = || msw::Method::TryRead { x: self.0 }.into();
-        let words = if thread.is_here(self.0) { thread.make(self.0, code, call) } else { interpreted(thread, call()) }?;
-        Ok(words.map(|words: List| words.as_slice().to_vec()))
+        let words: Option<List> = thread.make(self.0, code, || msw::Method::TryRead { x: self.0 }.into())?;
+        Ok(words.map(|words| words.as_slice().to_vec()))
     }
 
     /// Posts a put of `from`, words of the thread's node, into these.
@@ -470,10 +371,7 @@ impl Words {
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Copying, Fault> {
-        let call = |d| msw::Method::Put { x: self.0, y: from.0, d }.into();
-        thread
-            .post(from.0, (self.0, from.0), |me, x, y: &code::msw::Object, d| code::msw::put(me, x, y, d), call)
-            .map(Copying)
+        self.copies(thread, from, false)
     }
 
     /// Posts a get of these into `into`, words of the thread's node.
@@ -481,16 +379,44 @@ impl Words {
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Copying, Fault> {
-        let call = |d| msw::Method::Get { x: into.0, y: self.0, d }.into();
-        thread
-            .post(into.0, (into.0, self.0), |me, x, y: &code::msw::Object, d| code::msw::get(me, x, y, d), call)
-            .map(Copying)
+        self.copies(thread, into, true)
+    }
+
+    /// Posts a copy between these and `own`, words of the thread's node.
+    fn copies(&self, thread: &mut Thread<'_>, own: Self, is_get: bool) -> Result<Copying, Fault> {
+        thread.reach(own.0)?;
+        let [far_size, own_size] = [self, &own].map(|words| thread.size(words.0));
+        if far_size != own_size {
+            return Err(Fault::Wrong(format!("{} has {far_size} words, and {} has {own_size} words", self.0, own.0)));
+        }
+        let posted = thread.posted();
+        let code = |me: &mut Me<'_>, [own, far]: [&code::msw::Object; 2]| match is_get {
+            true => code::msw::get(me, own, far, posted.0),
+            false => code::msw::put(me, far, own, posted.0),
+        };
+        thread.make_both([own.0, self.0], code, || match is_get {
+            true => msw::Method::Get { x: own.0, y: self.0, d: posted.name() }.into(),
+            false => msw::Method::Put { x: self.0, y: own.0, d: posted.name() }.into(),
+        })?;
+        Ok(Copying(posted))
     }
 }
 
-/// Makes a call of a library without emitted code.
-fn interpreted<R: CallResult>(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<R, Fault> {
-    R::of(thread.call(&call.into())?)
+impl Thread<'_> {
+    /// Makes operations with words by their numbers, over a fabric. The CPU reaches the words of the thread's node only, and an operation of
+    /// the network has one end there.
+    ///
+    /// # Errors
+    /// If there is no fabric, or it fails.
+    pub fn by_port<R>(
+        &mut self,
+        words: &[Word],
+        act: impl FnOnce(&mut dyn mowgli_port::Port<Fault = Fault>, &[At]) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let (made, port) = self.port()?;
+        let words: Vec<At> = words.iter().map(|x| made.object(x.0).copied()).collect::<Result<_, _>>()?;
+        act(port, &words)
+    }
 }
 
 /// Returns the nodes other than that of the thread.
@@ -498,25 +424,29 @@ fn others(me: &Me<'_>) -> Nodes {
     me.world.all_nodes() & !only(me.node)
 }
 
+/// Returns the numbers of threads, as emitted code has them.
+fn members(threads: &[usize]) -> List {
+    threads.iter().map(|&t| t as i64 + 1).collect()
+}
+
 impl Group {
     /// Adds a word of memory on a node, with an initial value.
     pub fn word(&mut self, name: &str, node: u8, v: i64) -> Word {
-        Word(self.object(name, word(Node(node)).init(v.into())))
+        Word(self.add(name, word(Node(node)).init(v.into()), move |world| world.word(node.into(), v)))
     }
 
     /// Adds `size` words of memory on a node that are read together, initially 0.
     pub fn words(&mut self, name: &str, node: u8, size: usize) -> Words {
-        Words(self.object(name, words(Node(node), size)))
+        let initial = List::of(&vec![0; size]);
+        let make = move |world: &mut World| code::msw::new(world, node.into(), initial.clone());
+        Words(self.add(name, words(Node(node), size), make))
     }
 
     /// Adds a barrier among these threads, which are counted from 0.
     pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
-        Barrier(self.object(name, barrier(&Self::tids(participants))))
-    }
-
-    /// Adds a barrier for puts among these threads, which are counted from 0.
-    pub fn put_barrier(&mut self, name: &str, participants: &[usize]) -> PutBarrier {
-        PutBarrier(self.object(name, put_barrier(&Self::tids(participants))))
+        let all = members(participants);
+        let make = move |world: &mut World| code::bal::new(world, all.clone());
+        Barrier(self.add(name, barrier(&Self::tids(participants)), make))
     }
 
     /// Adds a word of which every node has a copy, initially 0.
@@ -531,15 +461,15 @@ impl Group {
     /// let volts = group.shared_var_of::<f64>("volts");
     /// ```
     pub fn shared_var_of<T: WordValue>(&mut self, name: &str) -> SharedVar<T> {
-        SharedVar(self.object(name, variable()), PhantomData)
+        SharedVar(self.add(name, variable(), |world| code::sv::new(world, 0)), PhantomData)
     }
 
-    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `hashed`, which sends a message by one
-    /// operation to each node. If an interpreted body of a library of yours calls rings too, the variant is `one-put`.
-    /// [`Group::variant`] selects another one; the published one is unsound if the writer is a reader too.
+    /// Adds a ring buffer with `size` words, from a thread to others. It sends a message by one operation to each node.
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
+        let all = members(&[&[writer], readers].concat());
+        let make = move |world: &mut World| code::rbl::new(world, all.clone(), size as i64);
         let [writer, readers] = [&[writer], readers].map(Self::tids);
-        Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))
+        Ring(self.add(name, ring(Rbl::Strong, writer[0], &readers, size), make))
     }
 
     /// Adds a sequentially consistent word on a node, initially 0.
@@ -549,12 +479,13 @@ impl Group {
 
     /// Adds a sequentially consistent value of one word on a node. Its word is initially 0.
     pub fn atomic_of<T: WordValue>(&mut self, name: &str, node: u8) -> Atomic<T> {
-        Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))), PhantomData)
+        let make = move |world: &mut World| code::sc_rmw::new(world, node.into(), 0);
+        Atomic(self.add(name, Object::new(SC_RMW).at(Node(node)), make), PhantomData)
     }
 
-    /// Adds a map with `keys` keys, all of them without values. The default variant is `slot-per-key`. Its deletions are complete before
+    /// Adds a map with `keys` keys, all of them without values. Its deletions are complete before
     /// they are announced, because in the published one a deleted value can reappear. A thread puts the value of a key into its slot with
-    /// the key's number, where LOCO-X App. I searches for a free one. [`Group::variant`] selects the published one.
+    /// the key's number, where LOCO-X App. I searches for a free one.
     ///
     /// # Panics
     /// If there are 2^23 keys or more.
@@ -571,6 +502,7 @@ impl Group {
             keys < MOST_KEYS,
             "the map {name} has {keys} keys: an entry of its index has room for fewer than {MOST_KEYS}"
         );
-        Map(self.object(name, store(&vec![Val::Bot; keys])), PhantomData)
+        let make = move |world: &mut World| code::kvstore::new(world, keys as i64);
+        Map(self.add(name, store(&vec![Val::Bot; keys]), make), PhantomData)
     }
 }

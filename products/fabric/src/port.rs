@@ -7,11 +7,6 @@ use mowgli_core::unknown::Unknown;
 use serde::{Deserialize, Serialize};
 
 use crate::emitted::mowgli_port::{self, Id, Word};
-use crate::legal::Illegal;
-
-/// The error for operations that need several queue pairs.
-pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
-     leave out what is behind @, and put or get words one by one";
 
 /// The reason why a thread does not continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
@@ -45,36 +40,17 @@ impl From<mowgli_libraries::error::Error> for Fault {
     }
 }
 
-impl From<Illegal> for Fault {
-    fn from(why: Illegal) -> Self {
-        Self::Wrong(why.to_string())
-    }
-}
-
-/// The access of one thread to a fabric: the operations that emitted code makes, and those that only interpreted programs
-/// make. A word holds any 64 bits.
+/// The access of one thread to a fabric: the operations that emitted code makes, and two that only litmus tests make. A word holds
+/// any 64 bits.
 pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
     /// Posts an exchange of the word `on`; `to` gets what was there.
-    ///
-    /// # Errors
-    /// If it cannot be done.
-    fn rxchg(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault>;
-
-    /// Waits for the oldest operation towards a node that polls have not taken.
-    ///
-    /// # Errors
-    /// If it cannot be done.
-    fn poll(&mut self, n: i64) -> Result<(), Fault>;
-
-    /// True if operations of several words find by the first and the last word whether these lie side by side. Then the words have to be
-    /// in the order in which they were made.
-    fn wants_order(&self) -> bool {
-        false
+    fn rxchg(&mut self, _to: Word, _on: Word, _v: i64, _d: Id) -> Result<(), Fault> {
+        Err(Fault::Wrong("an exchange over the network: only litmus tests have it".to_owned()))
     }
 
-    /// Returns a word of the thread's node, if it can be seen without an operation.
-    fn peek(&self, _: Word) -> Option<i64> {
-        None
+    /// Waits for the oldest operation towards a node that polls have not taken.
+    fn poll(&mut self, _n: i64) -> Result<(), Fault> {
+        Err(Fault::Wrong("a poll: only litmus tests have it".to_owned()))
     }
 
     /// Sets the time that a call, a loop that waits, or an operation outside of both may take.
@@ -92,9 +68,11 @@ pub(crate) trait RemoteFabric: Sync {
     /// Returns the port of a thread. A thread has one port at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
 
-    /// Delivers everything that is under way.
+    /// Delivers everything that is under way, for [`RemoteFabric::last`].
     fn settle(&self) {}
 
-    /// Returns the content of a word.
-    fn last(&self, x: Word) -> i64;
+    /// Returns the content of a word at the end, where litmus tests run.
+    fn last(&self, _: Word) -> i64 {
+        unreachable!("litmus tests run in one process")
+    }
 }

@@ -1,17 +1,24 @@
 //! Rust code under every execution of the model.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::run::{libraries, with_problem};
 use mowgli_check::litmus::test::Model;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Name, Node};
 use mowgli_core::search::problem::Limits;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Exploration, Fabric, Fault, Group, ResultTrace, Thread};
+use mowgli_core::world::{Object, World};
+use mowgli_fabric::{Exploration, Fabric, Fault, Group, Interpreter, ResultTrace, Thread};
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/explore.rs"]
 mod example;
+
+#[allow(dead_code, missing_docs, reason = "an example of its own")]
+#[path = "../../../mowgli/examples/counter.rs"]
+pub mod counter;
 
 use example::sent_twice;
 
@@ -41,7 +48,7 @@ fn stores_are_late() {
             let own = thread.id().index();
             words[own].write(thread, 1)?;
             if fences {
-                thread.operation(mowgli_rdma::wait::Method::Mfence {})?;
+                thread.call(&mowgli_rdma::wait::Method::Mfence {}.into())?;
             }
             words[1 - own].read(thread)
         });
@@ -291,19 +298,18 @@ fn what_cannot_be_explored_is_a_fault() {
 /// Each result that a fabric shows is a result of the exploration.
 #[test]
 fn what_the_machine_shows_is_explored() {
-    let mut group = Group::new(&[1, 2]).variant("bal", "no-fence");
-    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    let mut group = Group::new(&[1, 2]);
+    let (own, far, flag) = (group.word("own", 1, 1), group.word("far", 2, 0), group.word("flag", 2, 0));
     let body = move |thread: &mut Thread<'_>| {
         if thread.id().index() == 0 {
-            x.write(thread, 1)?;
-            x.broadcast(thread)?;
-            barrier.wait(thread)?;
-            x.write(thread, 2)?;
+            far.put(thread, own)?;
+            own.write(thread, 2)?;
+            flag.put(thread, own)?;
             return Ok(0);
         }
-        let before = x.read(thread)?;
-        barrier.wait(thread)?;
-        Ok(10 * before + x.read(thread)?)
+        let before = far.read(thread)?;
+        thread.until(|thread| Ok((flag.read(thread)? == 2).then_some(())))?;
+        Ok(10 * before + far.read(thread)?)
     };
     let all = read(&group.explore(body).unwrap());
     let shown: BTreeSet<i64> = (0..500).map(|seed| group.run(Fabric::Machine { seed }, body).unwrap()[1]).collect();
@@ -327,7 +333,8 @@ fn code_ends_as_its_program_does() {
             group.object(&x.to_string(), object.clone());
         }
         let programs = test.programs(1);
-        let explored = group.explore(move |thread| thread.run(&programs[thread.id().index()]));
+        let none = Interpreter::new(&[], World::new(0, &[]), [], &BTreeMap::new()).unwrap();
+        let explored = group.explore(move |thread| none.interpreted().run(thread, &programs[thread.id().index()]));
         if matches!(&explored, Err(Fault::Wrong(why)) if why.contains("waits itself")) {
             left += 1;
             continue;
@@ -342,4 +349,24 @@ fn code_ends_as_its_program_does() {
         looked_at += 1;
     }
     assert!(looked_at > 20 && left < 3, "{looked_at}, {left}");
+}
+
+/// A library of a user, whose calls have names.
+#[test]
+fn a_library_of_ones_own_is_explored() {
+    let sums = |variant: Option<&str>| {
+        let mut group = Group::new(&[1, 2]).library(counter::entry());
+        if let Some(variant) = variant {
+            group = group.variant("tally", variant);
+        }
+        let x = group.object("x", Object::new(Name::literal("tally")).at(Node(1)));
+        let add = move |thread: &mut Thread<'_>| {
+            thread.call(&Call::new(Name::literal("tally"), "Add", &[x.into(), Val::Int(1)]))
+        };
+        let explored = group.explore(add).unwrap();
+        explored.endings.iter().map(|e| e.results.iter().map(|r| *r.as_ref().unwrap()).max()).collect::<BTreeSet<_>>()
+    };
+    let [zero, one] = [0, 1].map(|v| Some(Val::Int(v)));
+    assert_eq!((sums(None), sums(Some("published"))), (BTreeSet::from([one]), BTreeSet::from([one])));
+    assert_eq!(sums(Some("no-lock")), BTreeSet::from([zero, one]));
 }

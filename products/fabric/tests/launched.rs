@@ -1,21 +1,17 @@
-//! Tests of processes that something else has started: launchers, or hosts, which are two network namespaces with a
-//! cable between them. If a launcher, libfabric, `ip` or the right to use it is missing, the tests are reported as
-//! ignored. Each process of a test is this program again, with the name of its role.
+//! Tests of processes on two or more hosts, which are network namespaces with cables between them. If libfabric, `ip` or the right to use
+//! it is missing, the tests are reported as ignored. Each process of a test is this program again, with the name of its role.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Completion, Trial};
+use libtest_mimic::Trial;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 
 use crate::history::wrong;
+use crate::load::Load;
 use crate::needs::{Layer, Need, trial};
-use crate::processes::among::among;
-use crate::processes::load::{Load, Store};
-use crate::processes::nanoseconds;
-use crate::slurm;
+use crate::place::{among, nanoseconds};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -25,86 +21,38 @@ const DONE: &str = "all have met";
 /// The line that it prints after some iterations.
 const BEGUN: &str = "they meet";
 
-/// Lists the tests over a launcher.
+/// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let mut trials: Vec<Trial> =
-        LAUNCHERS.into_iter().map(|(name, need, test)| trial(name, Layer::Long, need, test)).collect();
-    let by_slurm = || {
-        let folder = tempfile::tempdir().unwrap();
-        if let Some(why) = (LIBFABRIC.missing)() {
-            return LIBFABRIC.unmet(&why);
-        }
-        let Some(cluster) = slurm::Cluster::start(folder.path()) else { return slurm::NEED.unmet("it does not start") };
-        by_slurm(folder.path(), &cluster);
-        Ok(Completion::Completed)
-    };
-    let by_slurm = Trial::ignorable_test("srun_tells_processes_where_to_meet", by_slurm);
-    trials.push(by_slurm.with_kind("needs libfabric and Slurm").with_ignored_flag(true));
-    trials.extend(ON_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)));
-    trials
+    ON_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)).into()
 }
-
-/// Returns the reason why a provider cannot be used.
-fn unusable(provider: Provider) -> Option<String> {
-    provider.check().err().map(|fault| fault.to_string())
-}
-
-const LIBFABRIC: Need = Need { tool: "libfabric", in_ci: true, missing: || unusable(Provider::Tcp) };
-
-const MPICH: Need =
-    Need { tool: "libfabric and mpiexec.hydra", in_ci: false, missing: || missing_launcher("mpiexec.hydra") };
-
-const OPEN_MPI: Need =
-    Need { tool: "libfabric and mpirun.openmpi", in_ci: false, missing: || missing_launcher("mpirun.openmpi") };
 
 const CABLE: Need = Need {
     tool: "libfabric and the right to make network namespaces",
     in_ci: false,
-    missing: || unusable(Provider::Tcp).or_else(|| Cable::new("try").err()),
+    missing: || Provider::Tcp.check().err().map(|why| why.to_string()).or_else(|| Cable::new("try").err()),
 };
 
-fn missing_launcher(launcher: &str) -> Option<String> {
-    let missing = || (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
-    unusable(Provider::Tcp).or_else(missing)
-}
-
-/// Launchers, with the functions that start two processes by them.
-const LAUNCHERS: [(&str, Need, fn()); 3] = [
-    ("mpiexec_of_mpich_tells_processes_where_to_meet", MPICH, by_mpich),
-    ("mpirun_of_open_mpi_says_ranks", OPEN_MPI, by_open_mpi),
-    ("what_is_no_launcher_is_reported", LIBFABRIC, by_nobody),
-];
-
 /// Tests on two or more hosts.
-const ON_HOSTS: [(&str, fn()); 7] = [
+const ON_HOSTS: [(&str, fn()); 6] = [
     ("histories_of_four_hosts_are_linearisable", histories_are_linearisable),
-    ("words_are_whole_wherever_a_segment_of_the_network_ends", || words_are_whole("whole")),
-    ("words_are_whole_for_a_network_without_orders", || words_are_whole("whole_unordered")),
-    ("a_process_that_is_killed_while_others_only_put_is_named", one_is_killed_while_others_put),
+    ("words_are_whole_wherever_a_segment_of_the_network_ends", words_are_whole),
+    ("a_process_that_is_killed_while_others_only_put_is_named", || one_is_killed("puts", "node 2")),
     ("processes_on_two_hosts_meet_and_keep_the_order_of_puts", on_two_hosts),
-    ("one_that_is_killed_on_another_host_is_named", one_is_killed),
+    ("one_that_is_killed_on_another_host_is_named", || one_is_killed("endless", "node 2 has gone")),
     ("a_cable_that_is_cut_is_reported_with_the_name_of_who_is_behind_it", a_cable_is_cut),
 ];
 
-fn answers(program: &str, args: &[&str]) -> bool {
-    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
-}
-
 /// Plays a role in a test of another process.
 pub fn played(name: &str) -> ExitCode {
-    let (rounds, provider) = match name {
-        "endless" | "puts" => (i64::MAX, Provider::Tcp),
-        "whole_unordered" => (400, Provider::Unordered),
-        _ => (200, Provider::Tcp),
-    };
+    let rounds = if matches!(name, "endless" | "puts") { i64::MAX } else { 200 };
     let role = match name {
-        "whole" | "whole_unordered" => copies,
+        "whole" => copies,
         "puts" => puts,
         "histories" => histories,
         _ => meets,
     };
     let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
-    match company.and_then(|company| role(&company, provider, rounds).map(|()| company.rank())) {
+    match company.and_then(|company| role(&company, rounds).map(|()| company.rank())) {
         Ok(rank) => {
             if rank == 0 {
                 println!("{DONE}");
@@ -120,12 +68,12 @@ pub fn played(name: &str) -> ExitCode {
 
 /// Repeats a litmus test: a message is put, and then a flag, and a thread that sees the flag sees the message. All
 /// threads meet after each iteration.
-fn meets(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
+fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let [message, flag] = ["message", "flag"].map(|name| group.word(name, 2, 0));
     let own = group.word("own", 1, 0);
     let barrier = group.barrier("b", &[0, 1]);
-    group.run_among(company, provider, |thread| {
+    group.run_among(company, Provider::Tcp, |thread| {
         for round in 1..=rounds {
             if thread.id().index() == 0 {
                 own.write(thread, round)?;
@@ -153,14 +101,14 @@ const SOURCES: usize = 16;
 
 /// Puts and gets many buffers into one of the other node and of the own, while threads there read it. The halves of each word are equal,
 /// and those of two buffers differ, so a word that is not whole is noticed.
-fn copies(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
+fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
     let [near, far] = [1, 2].map(|node| group.buffer(&format!("copied{node}"), node, COPIED));
     let sources = [1, 2].map(|node| group.buffer(&format!("source{node}"), node, SOURCES * COPIED));
     let [own, other] = sources.map(|all| (0..SOURCES).map(move |k| all.part(k * COPIED..(k + 1) * COPIED)));
     let (done, barrier) =
         ([1, 2].map(|node| group.word(&format!("done{node}"), node, 0)), group.barrier("b", &[0, 1, 2]));
-    group.run_among(company, provider, |thread| {
+    group.run_among(company, Provider::Tcp, |thread| {
         let me = thread.id().index();
         let filled: Vec<u8> =
             (1..=SOURCES as u32).flat_map(|k| (k * 0x0103_0507).to_le_bytes().repeat(COPIED / 4)).collect();
@@ -194,21 +142,14 @@ fn copies(company: &Company, provider: Provider, rounds: i64) -> Result<(), Faul
     Ok(())
 }
 
-/// Puts stores of both kinds under load. A checker that is not ours decides whether the calls of all processes have an order.
-fn histories(company: &Company, provider: Provider, _: i64) -> Result<(), Fault> {
+/// Puts stores under load. A checker that is not ours decides whether the calls of all processes have an order.
+fn histories(company: &Company, _: i64) -> Result<(), Fault> {
     let load = Load { nodes: 4, clients: 1, keys: 4, changes: 50, others: 20 };
     let (mut calls, stores) = (0, stores());
     for seed in 0..stores {
-        let (group, store) = if seed % 2 == 0 {
-            let (group, map) = load.group(None);
-            (group, map.into())
-        } else {
-            let mut group = Group::new(&[1, 1, 2, 2, 3, 3, 4, 4]);
-            let map = group.byte_map("m", load.keys, 8);
-            (group, Store::Bytes(map))
-        };
-        let run = |thread: &mut Thread<'_>| load.run(store, thread, seed, nanoseconds);
-        let all = among(company, provider, &group.within(LIMIT), run)?.concat();
+        let (group, map) = load.group();
+        let run = |thread: &mut Thread<'_>| load.run(map, thread, seed, nanoseconds);
+        let all = among(company, Provider::Tcp, &group.within(LIMIT), run)?.concat();
         if company.rank() == 0 {
             let wrong = wrong(&all);
             assert!(wrong.is_none(), "store {seed}: {wrong:?}");
@@ -227,10 +168,10 @@ fn stores() -> u64 {
 }
 
 /// Node 1 only puts single words, whose completions it never waits for.
-fn puts(company: &Company, provider: Provider, rounds: i64) -> Result<(), Fault> {
+fn puts(company: &Company, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let (own, far) = (group.word("own", 1, 0), group.word("far", 2, 0));
-    group.run_among(company, provider, |thread| {
+    group.run_among(company, Provider::Tcp, |thread| {
         if thread.id().index() == 1 {
             return thread.until(|thread| Ok((far.read(thread)? < 0).then_some(())));
         }
@@ -257,60 +198,6 @@ fn text(output: &Output) -> String {
 fn is_done(output: &Output) {
     let text = text(output);
     assert!(output.status.success() && text.matches(DONE).count() == 1, "{text}");
-}
-
-/// Here only the launcher gives the meeting point.
-fn by_mpich() {
-    let output = Command::new("mpiexec.hydra").args(["-n", "2"]).arg(this()).args(["role", "meets"]).output().unwrap();
-    is_done(&output);
-}
-
-/// Here a file gives the meeting point, also one that is left from an earlier run. Without it the processes report the
-/// missing variable, and do not run alone.
-fn by_open_mpi() {
-    let folder = tempfile::tempdir().unwrap();
-    let started = |meet: &[&str]| {
-        let mut command = Command::new("mpirun.openmpi");
-        command
-            .args(["--allow-run-as-root", "--oversubscribe", "-n", "2"])
-            .args(meet)
-            .arg(this())
-            .args(["role", "meets"]);
-        command.output().unwrap()
-    };
-    let meet = format!("MOWGLI_MEET={}", folder.path().join("meet").display());
-    (0..2).for_each(|_| is_done(&started(&["-x", &meet])));
-    let lost = started(&[]);
-    assert!(
-        !lost.status.success() && text(&lost).contains("nothing says where these processes meet"),
-        "{}",
-        text(&lost)
-    );
-}
-
-/// Slurm speaks PMI only with an option. Otherwise a file gives the meeting point.
-fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
-    let this = this().display().to_string();
-    let role = ["-N2", "-n2", &this, "role", "meets"];
-    // Slurm itself may print that a job waits.
-    let runs = |args: &[&str]| {
-        let reported = cluster.says("srun", &[args, &role[..]].concat());
-        let own: Vec<&str> = reported.lines().filter(|line| !line.starts_with("srun: job ")).collect();
-        assert_eq!(own, [BEGUN, DONE], "{reported}");
-    };
-    runs(&["--mpi=pmi2"]);
-    let export = format!("--export=ALL,MOWGLI_MEET={}", folder.join("meet").display());
-    runs(&["--mpi=none", &export]);
-}
-
-/// Behind these numbers there is no launcher, or one that does not speak PMI.
-fn by_nobody() {
-    for (number, reported) in [("x", "that is no number"), ("199", "PMI_FD=199"), ("0", "launcher")] {
-        let mut command = Command::new(this());
-        command.args(["role", "meets"]).envs([("PMI_FD", number), ("PMI_RANK", "1"), ("PMI_SIZE", "2")]);
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        assert!(!output.status.success() && text(&output).contains(reported), "{number}: {}", text(&output));
-    }
 }
 
 /// Two hosts with a cable between them, or several with cables to a switch, which is the last one.
@@ -413,10 +300,10 @@ fn on_two_hosts() {
 
 /// Packets of these sizes end inside words: jumbo frames, those of VXLAN, and small ones. Those of Ethernet hide it. The second
 /// process stops for a moment, so that what it has not read piles up.
-fn words_are_whole(role: &str) {
+fn words_are_whole() {
     for bytes in [200, 1450, 1500, 9000] {
         let cable = Cable::new("whole").unwrap().with_packets_of(bytes);
-        let [first, second] = in_the_middle(&cable, role);
+        let [first, second] = in_the_middle(&cable, "whole");
         let signal = |name: &str| Command::new("kill").args([name, &second.id().to_string()]).status().unwrap();
         signal("-STOP");
         std::thread::sleep(Duration::from_millis(300));
@@ -438,16 +325,6 @@ fn histories_are_linearisable() {
     print!("{}", text(&first));
 }
 
-fn one_is_killed_while_others_put() {
-    let cable = Cable::new("puts").unwrap();
-    let [first, mut second] = in_the_middle(&cable, "puts");
-    let begin = Instant::now();
-    second.kill().unwrap();
-    second.wait().unwrap();
-    let reported = soon(first, begin);
-    assert!(reported.contains("node 2"), "{reported}");
-}
-
 /// Starts two processes in a role, and waits until they have begun.
 fn in_the_middle(cable: &Cable, role: &str) -> [Child; 2] {
     let mut children = cable.started(role);
@@ -464,15 +341,16 @@ fn soon(child: Child, begin: Instant) -> String {
     text(&output)
 }
 
-fn one_is_killed() {
+/// Kills the second process in the middle of a role, and checks that the first one names it.
+fn one_is_killed(role: &str, named: &str) {
     let cable = Cable::new("kill").unwrap();
-    let [first, mut second] = in_the_middle(&cable, "endless");
+    let [first, mut second] = in_the_middle(&cable, role);
     let begin = Instant::now();
     // `ip netns exec` has become the process.
     second.kill().unwrap();
     second.wait().unwrap();
     let reported = soon(first, begin);
-    assert!(reported.contains("node 2 has gone"), "{reported}");
+    assert!(reported.contains(named), "{reported}");
 }
 
 fn a_cable_is_cut() {

@@ -1,13 +1,17 @@
 //! Runs of litmus tests over shared memory and over the machine.
 
 use std::path::Path;
+use std::time::Duration;
 
 use mowgli::catalogue::Catalogue;
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::machine::answered;
-use mowgli::litmus::parse::parse;
+use mowgli::litmus::parse::{parse, parse_in};
 use mowgli_core::search::problem::Limits;
+use mowgli_fabric::litmus::{RunRequest, run};
 use serde_json::Value;
 
+use crate::explore::counter;
 use crate::kinds::{KINDS, text};
 use crate::ran::{fabric, file, is_bad};
 use crate::walk::litmus_files;
@@ -138,4 +142,18 @@ fn runs_whose_assumptions_fail_do_not_count() {
                 | y := 1 | ;\nends\nforall (a=1)\n";
     let ran = fabric(&["run", "--times", "100", &file(folder.path(), "t.litmus", test)]);
     assert!(ran.code == 0 && ran.out.contains(" runs do not count") && !ran.out.contains("are stuck"), "{}", ran.out);
+}
+
+/// A user's library runs by the bodies that `check` checks, so a broken variant shows a forbidden outcome.
+#[test]
+fn libraries_of_ones_own_run_by_their_own_bodies() {
+    let catalogue = Catalogue::with([counter::entry()].into_iter().collect::<Vec<_>>()).unwrap();
+    let text = include_str!("../../../mowgli/src/new/counter.litmus");
+    let test = parse_in(&catalogue, "counter", text).unwrap();
+    for (variant, code) in [("published", 0), ("no-lock", 1)] {
+        let variants = [("tally".to_owned(), variant.to_owned())].into_iter().collect();
+        let (limit, deadline) = (Duration::from_secs(9), Deadline::after(Some(60)));
+        let ask = RunRequest { machine: Some(0), times: 300, variants: &variants, limit, deadline };
+        assert_eq!(run(&catalogue, &test, &ask).unwrap().code(), code, "{variant}");
+    }
 }

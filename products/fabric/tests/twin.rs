@@ -1,67 +1,46 @@
-//! Emitted Rust runs: over the machine of `mowgli-fabric`, random clients of each library and variant have the results of
-//! the interpreted bodies.
-//!
-//! The emitted code is compiled as one program, `common/calls.rs`. A process of it makes the calls of a thread. Threads of
-//! `mowgli-fabric` make the operations of these calls.
+//! Emitted code beside the interpreter of bodies: over the machine, random clients of each library have equal results.
 
-use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{Discriminant, discriminant};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 
-use itertools::Itertools as _;
-use mowgli::emit::{RUST_PORT, in_rust, rust_function_name};
+use mowgli::emit::in_rust;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::soundness::client::Client;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::method;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World as Objects};
-use mowgli_fabric::{Fabric, Fault, Group};
+use mowgli_fabric::mowgli_port::{BOT, Id, List, Port, Word, World, packed, unpacked};
+use mowgli_fabric::{Fabric, Fault, Interpreted, Interpreter, Thread};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_rdma::wait::{Method, WAIT, word};
-use tempfile::TempDir;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::{Method, WAIT, row, word};
+use siphasher::sip::SipHasher13;
 
-use crate::mowgli_port::{BOT, List, Port as _, Word, World, packed, unpacked};
-use crate::port::{FabricNames, FabricThread, numbers};
-use crate::ran::file;
-use crate::stack::{can_be_made, stack};
+use crate::objects_code::{self as code, Me, Own};
+use crate::stack::can_be_made;
 
-/// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 12] = [
-    "sv",
-    "bal",
-    "bal-puts",
-    "wlock",
-    "slock",
-    "nlock",
-    "trylock",
-    "sc-rmw",
-    "rbl:hashed",
-    "msw",
-    "kvstore:slot-per-key",
-    "table",
-];
+const CODE: &str = include_str!("../src/emitted/objects.rs");
+
+/// Returns the libraries and variants of the emitted code, which its first line has.
+fn of_fabric(entries: &[Entry]) -> Vec<(&Entry, &Variant)> {
+    let (_, names) = CODE.lines().next().unwrap().split_once("`mowgli emit rust ").expect("a list");
+    let of = |name: &str| {
+        let (name, variant) = name.split_once(':').expect("a library and a variant");
+        let entry = entries.iter().find(|entry| entry.name == name).expect("a library");
+        (entry, entry.variant(variant).expect("a variant"))
+    };
+    names.trim_end_matches("`.").split(' ').map(of).collect()
+}
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
     let entries = catalogue();
-    let variant_of = |name: &&str| {
-        let (name, variant) = name.split_once(':').unwrap_or((*name, ""));
-        let entry = entries.iter().find(|entry| entry.name == name).expect("a library");
-        let variant = entry.variants.iter().find(|v| v.name == variant);
-        (entry, variant.map_or_else(|| entry.default_variant(), Ok).expect("a variant"))
-    };
-    let wanted = OF_FABRIC.iter().map(variant_of).collect::<Vec<_>>();
-    assert!(
-        in_rust(&entries, &wanted).expect("code") == include_str!("../src/emitted/objects.rs"),
-        "write it again: cargo mowgli emit rust {} > products/fabric/src/emitted/objects.rs",
-        OF_FABRIC.join(" ")
-    );
+    assert!(in_rust(&entries, &of_fabric(&entries)).expect("code") == CODE, "write it again: .ci/generate");
+    assert!(include_str!("../src/emitted/mowgli_port.rs") == mowgli::emit::RUST_PORT.1, "write it again");
 }
 
 #[test]
@@ -83,170 +62,241 @@ fn the_last_thread_of_each_other_node_serves() {
     assert_eq!([1, 2].map(|thread| world.servers(thread).as_slice().to_vec()), [vec![1, 5, 4], vec![2, 3, 4]]);
 }
 
-/// A library, as a variant that has a form in Rust.
-struct Emitted<'a> {
-    entry: &'a Entry,
-    variant: &'a Variant,
-    text: String,
-}
-
-impl<'a> Emitted<'a> {
-    /// Returns the libraries and variants of the catalogue that have a form in Rust.
-    fn all(entries: &'a [Entry]) -> Vec<Self> {
-        let all = entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
-        let emitted =
-            |(entry, variant)| Some(Self { entry, variant, text: in_rust(entries, &[(entry, variant)]).ok()? });
-        all.filter_map(emitted).collect()
-    }
-
-    fn name(&self) -> String {
-        format!("{}:{}", self.entry.name, self.variant.name)
-    }
-
-    fn module(&self) -> String {
-        self.name().replace(['-', ':'], "_")
-    }
-
-    /// Returns the functions of the library's module, each with the names of the arguments after the first.
-    fn functions(&self) -> Vec<(&str, Vec<&str>)> {
-        let module = format!("\npub mod {} {{\n", self.entry.name.replace('-', "_"));
-        let (_, text) = self.text.split_once(&module).expect("the library");
-        let (text, _) = text.split_once("\n}\n").expect("the end of the library");
-        let functions = text.lines().filter_map(|line| line.strip_prefix("    pub fn ")?.split_once('('));
-        functions
-            .map(|(name, rest)| {
-                let names = rest.split(", ").filter_map(|argument| Some(argument.split_once(": ")?.0));
-                (name.trim_end_matches("<P: Port>"), names.skip(1).collect())
-            })
-            .collect()
-    }
-
-    /// Returns the entry of this variant in `variants!` of `common/calls.rs`.
-    fn declaration(&self) -> String {
-        let places = |names: &[&str]| (0..names.len()).join(" ");
-        let functions = self.functions();
-        let functions = functions.iter().map(|(name, names)| format!("{name}({})", places(names))).join(" ");
-        format!("{} {} {{ {functions} }}\n", self.module(), self.entry.name.replace('-', "_"))
+/// The checksum is the hash of the crate `siphasher`, but for bottom.
+#[test]
+fn checksums_are_keyed_hashes() {
+    let mut random = fastrand::Rng::with_seed(73);
+    for length in 0..100 {
+        let mut world = World::new(0, &[]);
+        world.key = [random.u64(..), random.u64(..)];
+        let words: Vec<i64> = (0..length).map(|_| random.i64(..)).collect();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let expected = SipHasher13::new_with_keys(world.key[0], world.key[1]).hash(&bytes) as i64;
+        assert_eq!(world.checksum(&words), expected, "{words:?}");
     }
 }
 
-/// A process that makes the calls of one thread.
-struct Caller {
-    process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+/// A thread of emitted code, whose operations the interpreter makes by their names.
+struct ByName<'t, 'a> {
+    thread: &'t mut Thread<'a>,
+    own: &'t Interpreted<'t>,
+    ids: &'t Identifiers,
 }
 
-impl Caller {
-    fn start(program: &Path) -> Self {
-        let mut command = Command::new(program);
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
-        let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
-        Self { process, input, output: BufReader::new(output) }
-    }
+/// The identifiers of operations.
+struct Identifiers {
+    /// The number of those of objects.
+    of_objects: Id,
+    /// Those of the client, which come behind them.
+    of_client: Vec<Val>,
+}
 
-    fn say(&mut self, line: &str) {
-        self.input.write_all(format!("{line}\n").as_bytes()).expect("the process reads");
-    }
-
-    /// Returns a word, and the numbers after it.
-    fn answer(&mut self) -> (String, Vec<i64>) {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("the process writes");
-        let mut words = line.split_whitespace();
-        let word = words.next().expect("the process goes on").to_owned();
-        (word, words.map(|v| v.parse().expect("a number")).collect())
-    }
-
-    /// Makes a call, whose operations this thread of a group makes.
-    fn call(&mut self, call: &str, port: &mut FabricThread<'_, '_>, world: &World) -> Result<Vec<i64>, Fault> {
-        self.say(call);
-        let mut fault = Fault::Endless("a thread takes no part in the object".to_owned());
-        loop {
-            let (operation, numbers) = self.answer();
-            let at = |v: i64| Word { node: world.words[v as usize].0, at: v as usize };
-            let row = |numbers: &[i64]| numbers.iter().map(|v| at(*v)).collect::<Vec<_>>();
-            let id = |v: i64| v as u32;
-            let result = match (&*operation, &numbers[..]) {
-                ("=", result) => return Ok(result.to_vec()),
-                ("fails", []) => return Err(fault),
-                ("read", &[x]) => port.read(at(x)),
-                ("cas", &[x, old, new]) => port.cas(at(x), old, new),
-                ("xchg", &[x, v]) => port.xchg(at(x), v),
-                ("faa", &[x, v]) => port.faa(at(x), v),
-                (operation, numbers) => {
-                    let done = match (operation, numbers) {
-                        ("write", &[x, v]) => port.write(at(x), v),
-                        ("mfence", []) => port.mfence(),
-                        ("get", &[d, to, from]) => port.get(at(to), at(from), id(d)),
-                        ("put", &[d, to, from]) => port.put(at(to), at(from), id(d)),
-                        ("get_words", [d, words @ ..]) => {
-                            let (to, from) = words.split_at(words.len() / 2);
-                            port.get_words(&row(to), &row(from), id(*d))
-                        }
-                        ("put_words", [d, words @ ..]) => {
-                            let (to, from) = words.split_at(words.len() / 2);
-                            port.put_words(&row(to), &row(from), id(*d))
-                        }
-                        ("rcas", &[to, on, old, new, d]) => port.rcas(at(to), at(on), old, new, id(d)),
-                        ("rfaa", &[to, on, v, d]) => port.rfaa(at(to), at(on), v, id(d)),
-                        ("wait", &[d]) => port.wait(id(d)),
-                        ("rfence", &[n]) => port.rfence(n),
-                        ("again", []) => port.again(),
-                        other => panic!("{other:?} is no operation"),
-                    };
-                    done.map(|()| 0)
-                }
-            };
-            match result {
-                Ok(v) => self.say(&v.to_string()),
-                Err(why) => {
-                    fault = why;
-                    self.say("fails");
-                }
-            }
+impl Identifiers {
+    fn name(&self, d: Id) -> Val {
+        match d.checked_sub(self.of_objects + 1) {
+            Some(at) => self.of_client[at as usize],
+            None if d == 0 => Val::NoWid,
+            None => Wid(Name::new(&format!("e{d}"))).into(),
         }
     }
-}
 
-impl Drop for Caller {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    fn number(&self, d: Val) -> Id {
+        self.of_client.iter().position(|other| *other == d).map_or(0, |at| self.of_objects + 1 + at as Id)
     }
 }
 
-/// The largest number of threads of a client.
-const THREADS: usize = 3;
+impl ByName<'_, '_> {
+    fn number(&mut self, operation: Method) -> Result<i64, Fault> {
+        self.own.call(self.thread, &operation.into()).map(|v| numbers(v)[0])
+    }
 
-/// The program with emitted code.
-struct Program {
-    path: PathBuf,
-    /// The program is gone without it.
-    _folder: TempDir,
+    fn nothing(&mut self, operation: Method) -> Result<(), Fault> {
+        self.own.call(self.thread, &operation.into()).map(drop)
+    }
 }
 
-impl Program {
-    fn new(emitted: &[Emitted<'_>]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        file(folder.path(), RUST_PORT.0, RUST_PORT.1);
-        for library in emitted {
-            file(folder.path(), &format!("{}.rs", library.module()), &library.text);
+/// The name of a word of emitted code.
+fn at(x: Word) -> Loc {
+    Loc::new(&format!("w{}", x.at))
+}
+
+fn rows(to: &[Word], from: &[Word]) -> [Val; 2] {
+    [to, from].map(|words| row(&words.iter().map(|x| at(*x)).collect::<Vec<_>>()))
+}
+
+fn value(v: i64) -> Val {
+    if v == BOT { Val::Bot } else { Val::Int(v) }
+}
+
+fn node(n: i64) -> Node {
+    Node(n as u8)
+}
+
+impl Port for ByName<'_, '_> {
+    type Fault = Fault;
+
+    fn read(&mut self, x: Word) -> Result<i64, Fault> {
+        self.number(Method::Read { x: at(x) })
+    }
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
+        self.nothing(Method::Write { x: at(x), v: value(v) })
+    }
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
+        self.number(Method::CAS { x: at(x), v1: value(old), v2: value(new) })
+    }
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.number(Method::Xchg { x: at(x), v: value(v) })
+    }
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.number(Method::FAA { x: at(x), v: value(v) })
+    }
+    fn mfence(&mut self) -> Result<(), Fault> {
+        self.nothing(Method::Mfence {})
+    }
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Get { x: at(to), y: at(from), d: self.ids.name(d) })
+    }
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Put { x: at(to), y: at(from), d: self.ids.name(d) })
+    }
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        let [xs, ys] = rows(to, from);
+        self.nothing(Method::GetWords { w: Way::USUAL.into(), xs, ys, d: self.ids.name(d) })
+    }
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        let [xs, ys] = rows(to, from);
+        self.nothing(Method::PutWords { w: Way::USUAL.into(), xs, ys, d: self.ids.name(d) })
+    }
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::RCAS { x: at(to), y: at(on), v1: value(old), v2: value(new), d: self.ids.name(d) })
+    }
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::RFAA { x: at(to), y: at(on), v: value(v), d: self.ids.name(d) })
+    }
+    fn wait(&mut self, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Wait { d: self.ids.name(d) })
+    }
+    fn rfence(&mut self, n: i64) -> Result<(), Fault> {
+        self.nothing(Method::Rfence { n: node(n) })
+    }
+    fn again(&mut self) -> Result<(), Fault> {
+        self.thread.by_port(&[], |port, _| port.again())
+    }
+    fn never(&mut self, _: &str) -> Fault {
+        Fault::Endless("a thread takes no part in the object".to_owned())
+    }
+}
+
+/// Returns a value as numbers: those of a tuple, or one.
+fn numbers(v: Val) -> Vec<i64> {
+    match v {
+        Val::Tuple(parts) => parts.parts().iter().flat_map(|v| numbers(*v)).collect(),
+        Val::Int(i) => vec![i],
+        Val::Bool(b) => vec![b.into()],
+        Val::Unit => Vec::new(),
+        Val::Bot => vec![BOT],
+        v => panic!("{v} is no number"),
+    }
+}
+
+/// Makes an object by emitted code.
+fn made(world: &mut World, object: &Object) -> Box<dyn Any + Send + Sync> {
+    let home = object.node.map_or(0, |n| n.0.into());
+    let members: List = object.members.iter().map(|t| t.index() as i64 + 1).collect();
+    let (initial, size) = (numbers(object.init), object.size as i64);
+    match object.library.text() {
+        "sv" => Box::new(code::sv::new(world, initial[0])),
+        "bal" => Box::new(code::bal::new(world, members)),
+        "wlock" => Box::new(code::wlock::new(world, home)),
+        "slock" => Box::new(code::slock::new(world, home)),
+        "nlock" => Box::new(code::nlock::new(world, home)),
+        "sc-rmw" => Box::new(code::sc_rmw::new(world, home, initial[0])),
+        "rbl" => Box::new(code::rbl::new(world, members, size)),
+        "msw" => Box::new(code::msw::new(world, home, List::of(&initial))),
+        "kvstore" => Box::new(code::kvstore::new(world, size)),
+        other => panic!("no object of {other}"),
+    }
+}
+
+/// The arguments of a call, and the objects.
+struct Arguments<'c>(&'c [Val], &'c BTreeMap<Loc, Box<dyn Any + Send + Sync>>, &'c Identifiers);
+
+impl Arguments<'_> {
+    fn object<X: 'static>(&self, k: usize) -> &X {
+        self.1[&self.0[k].loc().expect("an object")].downcast_ref().expect("one of this library")
+    }
+    fn int(&self, k: usize) -> i64 {
+        numbers(self.0[k])[0]
+    }
+    fn list(&self, k: usize) -> List {
+        List::of(&numbers(self.0[k]))
+    }
+    fn nodes(&self, k: usize) -> u64 {
+        let Val::Nodes(ns) = self.0[k] else { panic!("{} is no set of nodes", self.0[k]) };
+        ns.iter().fold(0, |all, n| all | 1 << n.0)
+    }
+    fn id(&self, k: usize) -> Id {
+        self.2.number(self.0[k])
+    }
+}
+
+/// A result as numbers.
+trait Numbers {
+    fn numbers(self) -> Vec<i64>;
+}
+
+impl Numbers for () {
+    fn numbers(self) -> Vec<i64> {
+        Vec::new()
+    }
+}
+
+impl Numbers for bool {
+    fn numbers(self) -> Vec<i64> {
+        vec![self.into()]
+    }
+}
+
+impl Numbers for i64 {
+    fn numbers(self) -> Vec<i64> {
+        vec![self]
+    }
+}
+
+impl Numbers for List {
+    fn numbers(self) -> Vec<i64> {
+        if self.is_bot() { vec![BOT] } else { self.as_slice().to_vec() }
+    }
+}
+
+/// Makes a call by emitted code. Each function takes an object, and some of its arguments by their kinds.
+macro_rules! calls {
+    ($me:ident, $a:ident, $call:ident: $($library:ident $name:literal { $($method:literal $function:ident($($kind:ident $k:literal)*))* })*) => {
+        match ($call.library.text(), $call.method.text()) {
+            $($(($name, $method) => code::$library::$function($me $(, calls!(@$kind $a $k))*).map(Numbers::numbers),)*)*
+            other => panic!("no function for {other:?}"),
         }
-        let declared: String = emitted.iter().map(Emitted::declaration).collect();
-        let text = format!("{}\nvariants! {{\n{declared}}}\n", include_str!("common/calls.rs"));
-        let main = file(folder.path(), "calls.rs", &text);
-        let path = folder.path().join("calls");
-        let mut rustc = Command::new("rustc");
-        rustc.args(["--edition", "2024", "-D", "warnings", "-o"]).arg(&path).arg(main);
-        let compiled = rustc.output().expect("rustc runs");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        Self { path, _folder: folder }
-    }
+    };
+    (@object $a:ident $k:literal) => { $a.object($k) };
+    (@int $a:ident $k:literal) => { $a.int($k) };
+    (@list $a:ident $k:literal) => { &$a.list($k) };
+    (@nodes $a:ident $k:literal) => { $a.nodes($k) };
+    (@id $a:ident $k:literal) => { $a.id($k) };
+}
 
-    /// Starts a process for each thread of a client.
-    fn callers(&self) -> Vec<Mutex<Caller>> {
-        (0..THREADS).map(|_| Mutex::new(Caller::start(&self.path))).collect()
+fn called<P: Port>(me: &mut Me<'_, P>, call: &Call, a: &Arguments<'_>) -> Result<Vec<i64>, P::Fault> {
+    calls! { me, a, call:
+        sv "sv" { "Write" write(object 0 int 1) "Read" read(object 0) "Bcast" bcast(object 0 id 1 nodes 2) "Wait" wait(id 0) "GF" gf(nodes 0) }
+        bal "bal" { "BAR" bar(object 0) }
+        wlock "wlock" { "Acq" acq(object 0) "Rel" rel(object 0) }
+        slock "slock" { "Acq" acq(object 0) "Rel" rel(object 0) }
+        nlock "nlock" { "Acq" acq(object 0) "Rel" rel(object 0) }
+        sc_rmw "sc-rmw" { "Write" write(object 0 int 1) "Read" read(object 0) "CAS" cas(object 0 int 1 int 2) "FAA" faa(object 0 int 1) }
+        rbl "rbl" { "Submit" submit(object 0 list 1) "Receive" receive(object 0) }
+        msw "msw" { "Write" write(object 0 list 1) "TryRead" try_read(object 0) "Get" get(object 0 object 1 id 2)
+            "Put" put(object 0 object 1 id 2) "Wait" wait(id 0) }
+        kvstore "kvstore" { "Insert" insert(object 0 int 1 int 2) "Update" update(object 0 int 1 int 2) "Delete" delete(object 0 int 1)
+            "Lookup" lookup(object 0 int 1) "Serve" serve(object 0) "TryServe" try_serve(object 0) }
     }
 }
 
@@ -277,18 +327,12 @@ impl Sample {
         let mut random = fastrand::Rng::with_seed(seed);
         let library = entry.library().unwrap();
         loop {
-            let (threads, nodes) = (random.usize(2..=THREADS), random.u8(1..=3));
+            let (threads, nodes) = (random.usize(2..=3), random.u8(1..=3));
             let placement: Vec<Node> = (0..threads).map(|_| Node(random.u8(1..=nodes))).collect();
             let nodes = placement.iter().max().unwrap().0;
-            let bound = Bound {
-                threads,
-                nodes,
-                calls: 4,
-                objects: random.usize(1..=2),
-                values: vec![1, 2, 3],
-                words: 2,
-                ..Bound::default()
-            };
+            let objects = random.usize(1..=2);
+            let bound =
+                Bound { threads, nodes, calls: 4, objects, values: vec![1, 2, 3], words: 2, ..Bound::default() };
             let expired = || false;
             let mut worlds = entry.subject.worlds(&Objects::new(nodes, &placement), &bound, &expired);
             worlds.retain(can_be_made);
@@ -310,8 +354,7 @@ impl Sample {
                     for _ in 0..random.usize(0..=3) {
                         let kind = random.choice(&kinds).unwrap();
                         let of_kind: Vec<&Call> = words.iter().filter(|call| call.method == *kind).collect();
-                        let call = random.choice(of_kind).unwrap();
-                        calls.insert(at, call.clone());
+                        calls.insert(at, random.choice(of_kind).unwrap().clone());
                     }
                 }
             }
@@ -319,173 +362,83 @@ impl Sample {
         }
     }
 
-    fn group(&self) -> Group {
-        Group::new(&self.world.threads.iter().map(|n| n.0).collect::<Vec<_>>())
-    }
-
     /// Runs the client with interpreted bodies.
-    fn interpreted(&self, entries: &[Entry], (entry, variant): (&Entry, &Variant), seed: u64) -> Vec<Ended> {
-        let all = stack(entries, entry, variant);
-        let chosen = |group: Group, (entry, variant): (&Entry, &Variant)| group.variant(entry.name, variant.name);
-        let mut group = all.into_iter().fold(self.group().interpreted(), chosen);
-        for (x, object) in &self.world.objects {
-            group.object(&x.to_string(), object.clone());
-        }
-        let run = |thread: &mut mowgli_fabric::Thread<'_>| {
-            Ok(ended(&self.client.threads[thread.id().index()], |call| thread.call(call).map(numbers)))
+    fn interpreted(&self, entries: &[Entry], all: &BTreeMap<String, String>, seed: u64) -> Vec<Ended> {
+        let interpreter = Interpreter::new(entries, self.world.clone(), [], all).unwrap();
+        let run = |thread: &mut Thread<'_>, own: &Interpreted<'_>| {
+            let calls = &self.client.threads[thread.id().index()];
+            Ok(ended(calls, |call| own.call(thread, call).map(numbers)))
         };
-        group.run(Fabric::Machine { seed }, run).unwrap()
+        interpreter.run(Fabric::Machine { seed }, run).unwrap()
     }
 
     /// Runs the client with emitted code.
-    fn emitted(&self, callers: &[Mutex<Caller>], emitted: &Emitted<'_>, seed: u64) -> Vec<Ended> {
-        let (words, objects): (Vec<_>, Vec<_>) =
-            self.world.objects.iter().partition(|(_, object)| object.library == WAIT);
-        let calls = self.client.threads.iter().flatten();
-        let identifiers: BTreeSet<Val> =
-            calls.flat_map(|call| &call.args).filter(|v| matches!(v, Val::Wid(_))).copied().collect();
-        let functions = emitted.functions();
-        let given = functions.iter().find(|(name, _)| *name == "new").map_or(&[][..], |(_, given)| given);
-        let declared = objects.iter().map(|(_, object)| given.iter().map(|given| declared(object, given)).join(" "));
-        let declared = declared.map(|object| object + " ;").collect::<String>();
+    fn emitted(&self, seed: u64) -> Vec<Ended> {
         let node_of: Vec<i64> = self.world.threads.iter().map(|n| n.0.into()).collect();
-        let threads = &callers[..node_of.len()];
-        let mut made = threads.iter().enumerate().map(|(t, caller)| {
-            let mut caller = caller.lock().unwrap();
-            let (nodes, of) = (list(&[self.world.nodes.into()]), list(&node_of));
-            caller.say(&format!("{} {} {nodes} {of}", emitted.module(), t + 1));
-            caller.say(&declared);
-            caller.answer()
-        });
-        let (_, made) = made.all_equal_value().expect("all threads make the same words");
         let mut world = World::new(self.world.nodes.into(), &node_of);
-        world.words = made[1..].iter().copied().tuples().collect();
-        let own = made[0] as u32;
-        world.ids = own + identifiers.len() as u32;
-        let mut group = self.group();
-        let names = FabricNames::add(&mut group, &world);
-        for (x, word) in words {
-            group.object(&x.to_string(), word.clone());
-        }
-        let id =
-            |v: Val| own + 1 + identifiers.iter().position(|d| *d == v).expect("an identifier of the client") as u32;
-        let place = |x: Loc| objects.iter().position(|(y, _)| **y == x).expect("an object of the client");
-        let argument = |v: &Val| match *v {
-            Val::Loc(x) => list(&[place(x) as i64]),
-            Val::NoWid => list(&[0]),
-            Val::Wid(_) => list(&[id(*v).into()]),
-            Val::Nodes(ns) => list(&[ns.iter().fold(0, |all, n| all | 1 << n.0)]),
-            Val::Node(n) => list(&[n.0.into()]),
-            v => list(&numbers(v)),
-        };
-        let of_words = |call: &Call| {
-            let named = |v: &Val| if matches!(v, Val::Wid(_)) { names.id(id(*v)) } else { *v };
-            Call::new(call.library, call.method.text(), &call.args.iter().map(named).collect::<Vec<_>>())
-        };
-        let run = |thread: &mut mowgli_fabric::Thread<'_>| {
-            let at = thread.id().index();
-            let mut caller = threads[at].lock().unwrap();
-            let results = ended(&self.client.threads[at], |call| {
+        let own = Own::new(&mut world);
+        let objects = self.world.objects.iter().filter(|(_, object)| object.library != WAIT);
+        let objects = objects.map(|(x, object)| (*x, made(&mut world, object))).collect();
+        let calls = self.client.threads.iter().flatten();
+        let of_client: BTreeSet<Val> =
+            calls.flat_map(|call| &call.args).filter(|v| matches!(v, Val::Wid(_))).copied().collect();
+        let ids = Identifiers { of_objects: world.ids, of_client: of_client.into_iter().collect() };
+        let mut words = self.world.clone();
+        words.objects.retain(|_, object| object.library == WAIT);
+        words.objects.extend(world.words.iter().enumerate().map(|(number, &(home, initial))| {
+            (at(Word { node: home, at: number }), word(node(home)).init(value(initial)))
+        }));
+        let interpreter = Interpreter::new(&[], words, [], &BTreeMap::new()).unwrap();
+        let run = |thread: &mut Thread<'_>, names: &Interpreted<'_>| {
+            let t = thread.id().index();
+            Ok(ended(&self.client.threads[t], |call| {
                 if call.library == WAIT {
-                    return thread.call(&of_words(call)).map(numbers);
+                    return names.call(thread, call).map(numbers);
                 }
-                let function = rust_function_name(call.method.text());
-                let line = std::iter::once(function).chain(call.args.iter().map(argument)).join(" ");
-                caller.call(&line, &mut FabricThread { thread, names: &names }, &world)
-            });
-            caller.say("");
-            Ok(results)
+                let port = ByName { thread: &mut *thread, own: names, ids: &ids };
+                let mut me = Me::new(port, &world, &own, t as i64 + 1);
+                called(&mut me, call, &Arguments(&call.args, &objects, &ids))
+            }))
         };
-        group.run(Fabric::Machine { seed }, run).unwrap()
+        interpreter.run(Fabric::Machine { seed }, run).unwrap()
     }
 }
 
-/// Returns a part of the declaration of an object, as an argument of `new`.
-fn declared(object: &Object, given: &str) -> String {
-    match given {
-        "node" => list(&[object.node.unwrap().0.into()]),
-        "initial" => list(&numbers(object.init)),
-        "size" => list(&[object.size as i64]),
-        "members" => list(&object.members.iter().map(|t| t.index() as i64 + 1).collect::<Vec<_>>()),
-        other => panic!("no object has {other}"),
-    }
-}
-
-/// Returns numbers as an argument: an empty list is a comma.
-fn list(numbers: &[i64]) -> String {
-    if numbers.is_empty() { ",".to_owned() } else { numbers.iter().map(|v| format!("{v},")).collect() }
-}
-
-/// The number of clients with other results, for another seed or in another variant, after which the test seeks no more.
-const ENOUGH: usize = 5;
-
-/// Some clients of a variant.
-#[derive(Debug)]
-struct Counts {
-    /// True if the variant is expected to be correct. Then it may have the results of the default one.
-    is_correct: bool,
-    /// The clients whose calls all return.
-    whole: u64,
-    /// The clients with other results for the next seed, up to [`ENOUGH`].
-    by_seed: usize,
-    /// The clients with other results in the default variant, up to [`ENOUGH`].
-    by_variant: usize,
-}
-
-/// Compares these clients of each variant, each with one seed.
-fn compared(entries: &[Entry], emitted: &[Emitted<'_>], clients: u64) -> Vec<Counts> {
-    let program = Program::new(emitted);
-    let of_variant = |callers: &[Mutex<Caller>], emitted: &Emitted<'_>| {
-        let interpreted = |sample: &Sample, variant, seed| sample.interpreted(entries, (emitted.entry, variant), seed);
-        let is_correct = emitted.variant.expected.is_correct();
-        let mut counts = Counts { is_correct, whole: 0, by_seed: 0, by_variant: 0 };
+/// Compares clients of each library, each with one seed. Returns how many calls return, how many clients have other results with the
+/// next seed, and how many in the last variant of the library.
+fn compared(clients: u64) -> [u64; 3] {
+    let entries = catalogue();
+    let all = of_fabric(&entries);
+    let chosen = |(entry, variant): &(&Entry, &Variant)| (entry.name.to_owned(), variant.name.to_owned());
+    let variants: BTreeMap<String, String> = all.iter().map(chosen).collect();
+    let mut counts = [0; 3];
+    for (entry, _) in all {
+        let other = entry.variants.iter().rfind(|v| !v.expected.is_correct()).unwrap();
         for seed in 0..clients {
-            let sample = Sample::random(emitted.entry, seed);
-            let known = interpreted(&sample, emitted.variant, seed);
-            let found = sample.emitted(callers, emitted, seed);
-            assert_eq!(found, known, "{}, seed {seed}: {:?} {:?}", emitted.name(), sample.world, sample.client);
-            counts.whole += u64::from(known.iter().all(|(_, fault)| fault.is_none()));
-            let is_other = |variant, seed| interpreted(&sample, variant, seed) != known;
-            counts.by_seed += usize::from(counts.by_seed < ENOUGH && is_other(emitted.variant, seed + 1));
-            let default = emitted.entry.default_variant().unwrap();
-            counts.by_variant += usize::from(counts.by_variant < ENOUGH && is_other(default, seed));
+            let sample = Sample::random(entry, seed);
+            let known = sample.interpreted(&entries, &variants, seed);
+            let found = sample.emitted(seed);
+            assert_eq!(found, known, "{}, seed {seed}: {:?} {:?}", entry.name, sample.world, sample.client);
+            counts[0] += known.iter().map(|(results, _)| results.len() as u64).sum::<u64>();
+            counts[1] += u64::from(sample.interpreted(&entries, &variants, seed + 1) != known);
+            let mut broken = variants.clone();
+            broken.insert(entry.name.to_owned(), other.name.to_owned());
+            counts[2] += u64::from(sample.interpreted(&entries, &broken, seed) != known);
         }
-        counts
-    };
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = |worker: usize| -> Vec<Counts> {
-        let callers = program.callers();
-        emitted.iter().skip(worker).step_by(workers).map(|emitted| of_variant(&callers, emitted)).collect()
-    };
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
-        all.into_iter().flat_map(|worker| worker.join().expect("equal results")).collect()
-    })
+    }
+    counts
 }
 
 #[test]
 fn emitted_code_has_the_results_of_the_interpreter() {
-    let entries = catalogue();
-    let mut emitted = Emitted::all(&entries);
-    let is_default = |of: &Emitted<'_>| of.variant.name == of.entry.default_variant().unwrap().name;
-    let is_last = |of: &Emitted<'_>| of.variant.name == of.entry.variants.last().unwrap().name;
-    emitted.retain(|of| is_default(of) || is_last(of));
-    assert!(emitted.len() > 25, "{}", emitted.len());
-    let counts = compared(&entries, &emitted, 3);
-    let [by_seed, by_variant]: [usize; 2] =
-        [|of: &Counts| of.by_seed, |of: &Counts| of.by_variant].map(|n| counts.iter().map(n).sum());
-    let whole: u64 = counts.iter().map(|of| of.whole).sum();
-    // The results depend on the schedule and on each operation, and most calls return.
-    assert!(by_seed > 30 && by_variant > 5 && whole > 60, "{counts:?}");
+    let counts = compared(6);
+    // Calls return, and the results depend on the schedule and on each operation.
+    assert!(counts[0] > 200 && counts[1] > 15 && counts[2] > 5, "{counts:?}");
 }
 
 #[test]
-#[ignore = "takes half an hour"]
-fn emitted_code_has_the_results_of_the_interpreter_for_1000_clients_of_each_variant() {
-    let entries = catalogue();
-    let emitted = Emitted::all(&entries);
-    assert!(emitted.len() > 90, "{}", emitted.len());
-    for counts in compared(&entries, &emitted, 1000) {
-        assert!(counts.by_seed > 0 && (counts.by_variant > 0 || counts.is_correct) && counts.whole > 300, "{counts:?}");
-    }
+#[ignore = "takes minutes"]
+fn emitted_code_has_the_results_of_the_interpreter_for_1000_clients_of_each_library() {
+    let counts = compared(1000);
+    assert!(counts[0] > 50_000 && counts[1] > 3000 && counts[2] > 1000, "{counts:?}");
 }

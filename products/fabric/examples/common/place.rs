@@ -4,27 +4,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::ValueEnum;
 use mowgli_fabric::{Company, Fabric, Fault, Group, Provider, Thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use super::among::among;
-
-/// The fabric that an example runs over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Over {
-    /// The machine of RDMA-TSO-RMW.
-    Machine,
-    /// Threads with shared memory.
-    Local,
-    /// A process for each node, over TCP.
-    Tcp,
-    /// A process for each node, over shared memory by libfabric.
-    Shm,
-    /// A process for each node, over memory that all map.
-    Memory,
-}
 
 /// The reason why an example ends early.
 pub enum End {
@@ -42,8 +24,9 @@ impl From<Fault> for End {
 
 /// The place where an example runs.
 pub struct Place {
-    over: Over,
-    company: Option<Company>,
+    /// The processes and their provider, if each node is one.
+    company: Option<(Company, Provider)>,
+    is_machine: bool,
     ticks: AtomicU64,
 }
 
@@ -51,24 +34,23 @@ pub struct Place {
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Place {
-    /// Makes a place with so many nodes. Over libfabric, this process starts those of the other nodes, if no launcher
-    /// has done so.
+    /// Makes a place with so many nodes, by its name: `machine`, `local`, or a provider. Then this process starts those of the other
+    /// nodes, if nothing else has done so.
     ///
     /// # Errors
-    /// If libfabric is missing, or the processes do not meet.
-    pub fn new(over: Over, nodes: u8) -> Result<Self, Fault> {
-        let among = || match Company::joined(LIMIT) {
-            Some(company) => company,
-            None => Company::start(nodes.into(), &std::env::args().skip(1).collect::<Vec<_>>(), LIMIT),
-        };
-        let company = match over.provider() {
-            Some(provider) => {
+    /// If there is no such place, libfabric is missing, or the processes do not meet.
+    pub fn new(over: &str, nodes: u8) -> Result<Self, Fault> {
+        let company = match over {
+            "machine" | "local" => None,
+            provider => {
+                let provider: Provider = provider.parse()?;
                 provider.check()?;
-                Some(among()?)
+                let arguments: Vec<String> = std::env::args().skip(1).collect();
+                let company = Company::joined(LIMIT).unwrap_or_else(|| Company::start(nodes.into(), &arguments, LIMIT));
+                Some((company?, provider))
             }
-            None => None,
         };
-        Ok(Self { over, company, ticks: AtomicU64::new(0) })
+        Ok(Self { company, is_machine: over == "machine", ticks: AtomicU64::new(0) })
     }
 
     /// Runs `body` in every thread, and returns the results in the order of the threads.
@@ -81,23 +63,21 @@ impl Place {
         seed: u64,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        match (self.over.provider(), &self.company) {
-            (Some(provider), Some(company)) => among(company, provider, group, body),
-            _ if self.has_time() => group.run(Fabric::Local, body),
-            _ => group.run(Fabric::Machine { seed }, body),
+        match &self.company {
+            Some((company, provider)) => among(company, *provider, group, body),
+            None if self.is_machine => group.run(Fabric::Machine { seed }, body),
+            None => group.run(Fabric::Local, body),
         }
     }
 
     /// Returns the time in nanoseconds, by a clock that all processes of a computer share. Over the machine, returns a
     /// number that grows with each call.
     pub fn now(&self) -> u64 {
-        match self.has_time() {
-            true => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64),
-            false => self.ticks.fetch_add(1, SeqCst),
-        }
+        if self.is_machine { self.ticks.fetch_add(1, SeqCst) } else { nanoseconds() }
     }
 
     /// Prints a line in one process, if times mean something here.
+    #[allow(dead_code, reason = "the converter alone has times")]
     pub fn says(&self, reported: &str) {
         if self.speaks() && self.has_time() {
             println!("{reported}");
@@ -110,30 +90,42 @@ impl Place {
     /// If a process has gone.
     #[allow(dead_code, reason = "the store alone goes on until a time is up")]
     pub fn agrees(&self, is_so: bool) -> Result<bool, Fault> {
-        let Some(company) = &self.company else { return Ok(is_so) };
+        let Some((company, _)) = &self.company else { return Ok(is_so) };
         Ok(company.gather(if is_so { "yes" } else { "no" })?[0] == "yes")
     }
 
     /// Whether times mean something. Over the machine they do not.
+    #[allow(dead_code, reason = "the converter alone has times")]
     pub fn has_time(&self) -> bool {
-        self.over != Over::Machine
+        !self.is_machine
     }
 
     /// True in the one process that prints.
     pub fn speaks(&self) -> bool {
-        self.company.as_ref().is_none_or(|company| company.rank() == 0)
+        self.company.as_ref().is_none_or(|(company, _)| company.rank() == 0)
     }
 }
 
-impl Over {
-    fn provider(self) -> Option<Provider> {
-        match self {
-            Self::Tcp => Some(Provider::Tcp),
-            Self::Shm => Some(Provider::Shm),
-            Self::Memory => Some(Provider::Memory),
-            Self::Machine | Self::Local => None,
-        }
-    }
+/// Returns the time since 1970.
+pub fn nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+}
+
+/// Runs `body` in each thread of the own node, and returns the results of all processes, in the order of the threads.
+/// All processes have to make the call.
+///
+/// # Errors
+/// If the fabric fails, or a process has gone.
+pub fn among<R: Send + Serialize + DeserializeOwned>(
+    company: &Company,
+    provider: Provider,
+    group: &Group,
+    body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+) -> Result<Vec<R>, Fault> {
+    let own = group.run_among(company, provider, body)?;
+    let all = company.gather(&serde_json::to_string(&own).expect("numbers"))?;
+    let of_node = |text: &String| serde_json::from_str(text).map_err(|e| Fault::Gone(e.to_string()));
+    Ok(all.iter().map(of_node).collect::<Result<Vec<Vec<R>>, Fault>>()?.into_iter().flatten().collect())
 }
 
 /// Prints the reason if an example has ended early, and returns its exit code.

@@ -81,10 +81,10 @@ impl Message {
 }
 
 impl Setting {
-    /// Makes the group, with this variant of shared variables, and the plant.
-    pub fn group(self, variant: &str) -> (Group, Plant) {
+    /// Makes the group and the plant.
+    pub fn group(self) -> (Group, Plant) {
         let nodes: Vec<u8> = (1..=self.converters as u8 + 1).collect();
-        let mut group = Group::new(&nodes).variant("sv", variant);
+        let mut group = Group::new(&nodes);
         let mut variables =
             |name: &str| (0..self.converters).map(|i| group.shared_var(&format!("{name}{i}"))).collect();
         let (duty, volts) = (variables("duty"), variables("volts"));
@@ -219,19 +219,7 @@ pub fn wrong(all: &[Done]) -> Option<String> {
     })
 }
 
-/// Returns two times for each converter and command: when the command was sent, and the first read that found it or a
-/// later one.
-pub fn followed(all: &[Done]) -> Vec<(u64, u64)> {
-    let (commands, converters) = parts(all);
-    let first = |looks: &[Look], command: &Command| {
-        let look = looks.get(looks.partition_point(|look| look.number < command.number))?;
-        Some((command.sent.0, look.begun.max(command.sent.0)))
-    };
-    converters.into_iter().flat_map(|looks| commands.iter().filter_map(|command| first(looks, command))).collect()
-}
-
-/// Returns, for each command, its time in milliseconds and the sum of all voltages.
-pub fn volts(all: &[Done], period: u64) -> Vec<(f64, f64)> {
-    let time = |number: i64| (number - 1) as f64 * period as f64 / 1e6;
-    parts(all).0.iter().map(|command| (time(command.number), command.volts)).collect()
+/// Returns the sum of all voltages before each command.
+pub fn volts(all: &[Done]) -> Vec<f64> {
+    parts(all).0.iter().map(|command| command.volts).collect()
 }

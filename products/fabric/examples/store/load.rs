@@ -1,6 +1,6 @@
 //! Clients of a store: some on each node, and one more thread that serves the changes of other nodes.
 
-use mowgli_fabric::{ByteMap, Fault, Group, Map, Thread};
+use mowgli_fabric::{Fault, Group, Map, Thread};
 
 use crate::history::{Called, Done};
 
@@ -19,68 +19,11 @@ pub struct Load {
     pub others: usize,
 }
 
-/// A store of either kind. The keys of one of bytes are numbers and some bytes more.
-#[derive(Clone, Copy, Debug)]
-pub enum Store {
-    /// Changes have to be served.
-    Numbers(Map),
-    /// No thread has to serve.
-    #[allow(dead_code, reason = "the example has none")]
-    Bytes(ByteMap),
-}
-
-impl From<Map> for Store {
-    fn from(map: Map) -> Self {
-        Self::Numbers(map)
-    }
-}
-
-/// Returns the bytes of a key.
-fn key_bytes(key: i64) -> [u8; 24] {
-    let mut bytes = [b'k'; 24];
-    bytes[16..].copy_from_slice(&key.to_le_bytes());
-    bytes
-}
-
-impl Store {
-    fn get(self, thread: &mut Thread<'_>, key: i64) -> Result<Option<i64>, Fault> {
-        match self {
-            Self::Numbers(map) => map.get(thread, key),
-            Self::Bytes(map) => {
-                let found = map.get(thread, &key_bytes(key))?;
-                Ok(found.map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight bytes"))))
-            }
-        }
-    }
-
-    fn insert(self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        match self {
-            Self::Numbers(map) => map.insert(thread, key, v),
-            Self::Bytes(map) => map.insert(thread, &key_bytes(key), &v.to_le_bytes()),
-        }
-    }
-
-    fn update(self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        match self {
-            Self::Numbers(map) => map.update(thread, key, v),
-            Self::Bytes(map) => map.update(thread, &key_bytes(key), &v.to_le_bytes()),
-        }
-    }
-
-    fn remove(self, thread: &mut Thread<'_>, key: i64) -> Result<bool, Fault> {
-        match self {
-            Self::Numbers(map) => map.remove(thread, key),
-            Self::Bytes(map) => map.remove(thread, &key_bytes(key)),
-        }
-    }
-}
-
 impl Load {
-    /// Makes the group, with this variant of the store or the default one, and the store.
-    pub fn group(self, variant: Option<&str>) -> (Group, Map) {
+    /// Makes the group and the store.
+    pub fn group(self) -> (Group, Map) {
         let nodes: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients + 1]).collect();
-        let group = Group::new(&nodes);
-        let mut group = if let Some(variant) = variant { group.variant("kvstore", variant) } else { group };
+        let mut group = Group::new(&nodes);
         let map = group.map("m", self.keys);
         (group, map)
     }
@@ -89,20 +32,11 @@ impl Load {
     ///
     /// # Errors
     /// If the fabric fails.
-    pub fn run(
-        self,
-        map: impl Into<Store>,
-        thread: &mut Thread<'_>,
-        seed: u64,
-        now: impl Fn() -> u64,
-    ) -> Result<Vec<Done>, Fault> {
-        let map = map.into();
+    pub fn run(self, map: Map, thread: &mut Thread<'_>, seed: u64, now: impl Fn() -> u64) -> Result<Vec<Done>, Fault> {
         let number = thread.id().index();
         if number % (self.clients + 1) == self.clients {
             let far = (usize::from(self.nodes) - 1) * self.clients;
-            if let Store::Numbers(map) = map {
-                (0..far * self.changes).try_for_each(|_| map.serve(thread))?;
-            }
+            (0..far * self.changes).try_for_each(|_| map.serve(thread))?;
             return Ok(Vec::new());
         }
         let mut client = Client { map, number, random: fastrand::Rng::with_seed(seed), now, all: Vec::new() };
@@ -121,7 +55,7 @@ impl Load {
 }
 
 struct Client<F> {
-    map: Store,
+    map: Map,
     number: usize,
     random: fastrand::Rng,
     now: F,

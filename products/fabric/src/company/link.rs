@@ -13,7 +13,7 @@ use sha2::Sha256;
 use socket2::{SockRef, TcpKeepalive};
 
 use super::place::{ProcessPlace, secret};
-use crate::compiled::HashKey;
+use crate::made::HashKey;
 use crate::port::Fault;
 
 /// The version that the greeting carries, with the fingerprint of all sources of this crate. Processes with other code would read each
@@ -224,8 +224,6 @@ pub(super) enum Unreached {
     NotYet(String),
     /// The first process refuses this one.
     Refused(Fault),
-    /// The token of this process is not that of the first one.
-    Stranger(Fault),
 }
 
 /// Connects to the first process, and sends a greeting with the rank of this one. Each proves to the other that it knows the token,
@@ -243,11 +241,7 @@ pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<(TcpStream
     stream.write_all(greeting.as_bytes()).map_err(failed)?;
     let answer = short_line(&mut stream).map_err(failed)?;
     if let Some(fault) = answer.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
-        return Err(if fault == other_token(place.rank) {
-            Unreached::Stranger(fault)
-        } else {
-            Unreached::Refused(fault)
-        });
+        return Err(Unreached::Refused(fault));
     }
     let (proven, key) = answer.strip_prefix(WELCOME).and_then(|text| text.split_once(' ')).ok_or_else(other)?;
     let is_first = proven == proof(place, &format!("welcome {own} {key}"));

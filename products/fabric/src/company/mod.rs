@@ -1,13 +1,11 @@
 //! Processes that run together, one process per node: how they start, meet, and learn of each other's end.
 //!
-//! One process starts the others, or a launcher such as `srun` or `mpirun` has started all of them. In the second case
-//! `MOWGLI_MEET` or the launcher says where they meet. Each process has a connection to the first one. The connections
-//! carry addresses and results, never an operation of the fabric. If one process fails, the others receive a fault with
-//! its name within a time limit.
+//! One process starts the others, or something else has started all of them, with the same variables of the environment. Each
+//! process has a connection to the first one. The connections carry addresses and results, never an operation of the fabric. If
+//! one process fails, the others receive a fault with its name within a time limit.
 
 mod link;
 mod place;
-mod pmi;
 #[cfg(test)]
 mod sources;
 
@@ -20,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::ids::Tid;
 
-use crate::compiled::{HashKey, hash_key};
+use crate::made::{HashKey, hash_key};
 use crate::port::Fault;
 use link::{Guest, Link, Received, Strangers, Trouble, Unreached, VERSION};
-use place::{Meeting, ProcessPlace};
+use place::ProcessPlace;
 
 /// Processes that run together, as one of them sees them.
 pub struct Company {
@@ -74,7 +72,7 @@ impl Company {
         for rank in 1..size {
             let child = Command::new(&program)
                 .args(arguments)
-                .envs(place.of(rank).variables())
+                .envs(place.variables(rank))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn()
@@ -84,44 +82,33 @@ impl Company {
         Self::gathered(place, listener, started, limit)
     }
 
-    /// Joins the company that this process was started for, by [`Company::start`] or by a launcher. `MOWGLI_MEET` says
-    /// where its processes meet: `HOST:PORT` of the first process, or a file that all can read and the first process
-    /// writes. Without that variable, this asks the launcher over the connection that `PMI_FD` names. Returns `None` if
-    /// neither variable is set, and no launcher has started several processes.
-    ///
-    /// Only processes with the same token can join. The first process makes one, and writes it into the file or gives it to
-    /// the launcher. With `HOST:PORT`, `MOWGLI_TOKEN` has to be the same secret for all.
+    /// Joins the company that this process was started for, by [`Company::start`] or otherwise. Returns `None` if `MOWGLI_MEET` is not
+    /// set, which is `HOST:PORT` of the first process. Then `MOWGLI_RANK`, `MOWGLI_SIZE`, and `MOWGLI_TOKEN`, the same secret for all, have to
+    /// be set, too. `MOWGLI_HOST` is the address of this process on the network.
     ///
     /// # Errors
     /// If the variables are incomplete or make no sense, or the processes do not meet within the time limit.
     pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
-        match ProcessPlace::of_environment()? {
-            Ok((place, meeting)) => Some(Self::met(place, meeting, limit)),
-            Err(why) => Some(Err(Fault::Wrong(why))),
-        }
+        let place = ProcessPlace::of_environment()?.map_err(Fault::Wrong);
+        Some(place.and_then(|place| Self::met(place, limit)))
     }
 
-    fn met(place: ProcessPlace, meeting: Meeting, limit: Duration) -> Result<Self, Fault> {
-        let mut place = place;
+    fn met(place: ProcessPlace, limit: Duration) -> Result<Self, Fault> {
         if place.rank == 0 {
-            let listener = meeting.opened(&mut place).map_err(Fault::Wrong)?;
+            let at = place.meeting().map_err(Fault::Wrong)?;
+            let listener = TcpListener::bind(at).map_err(|e| Fault::Wrong(format!("{at}: {e}")))?;
             return Self::gathered(place, listener, Started::default(), limit);
         }
-        let meeting = meeting.heard().map_err(Fault::Gone)?;
         let end = after(limit);
         let (stream, key) = loop {
-            let address = meeting.address(&mut place).map_err(Unreached::NotYet);
-            match address.and_then(|at| link::reached(at, &place)) {
+            match place.meeting().map_err(Unreached::NotYet).and_then(|at| link::reached(at, &place)) {
                 Ok(reached) => break reached,
                 Err(Unreached::Refused(fault)) => return Err(fault),
-                // A file may be left from an earlier run, with its token.
-                Err(Unreached::Stranger(fault)) if !matches!(meeting, Meeting::Says(_)) => return Err(fault),
-                Err(Unreached::Stranger(fault)) if Instant::now() > end => return Err(fault),
                 Err(Unreached::NotYet(why)) if Instant::now() > end => {
                     let within = limit.as_secs_f64();
                     return Err(Fault::Gone(format!("node 1 was not reached within {within} s: {why}")));
                 }
-                Err(Unreached::NotYet(_) | Unreached::Stranger(_)) => std::thread::sleep(Duration::from_millis(10)),
+                Err(Unreached::NotYet(_)) => std::thread::sleep(Duration::from_millis(10)),
             }
         };
         let trouble = Arc::new(Trouble::default());

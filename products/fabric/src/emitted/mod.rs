@@ -1,5 +1,5 @@
 //! The code of the objects: a copy of what `mowgli emit rust` writes for their libraries, and the trait of its port.
 
-pub(crate) mod mowgli_port;
+pub mod mowgli_port;
 #[rustfmt::skip]
 pub(crate) mod objects;

@@ -3,50 +3,32 @@
 //! other thread has an endpoint of its own. A further thread of each node progresses the operations of other nodes
 //! while no other thread does.
 
-#[cfg(not(libfabric))]
-mod absent;
 mod layout;
-mod orders;
 mod port;
-mod provider;
 mod queue;
-#[cfg(libfabric)]
 mod raw;
 mod watchdog;
 
-#[cfg(not(libfabric))]
-use absent as raw;
-
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mowgli_core::ids::Tid;
 
-use crate::agreement;
 use crate::company::Company;
-use crate::emitted::mowgli_port::Word;
 use crate::left;
+use crate::made::MadeObjects;
 use crate::port::{Fault, Port, RemoteFabric};
-use crate::stack::Stack;
-use layout::{Control, Layout};
-use orders::{OpKind, Orders};
+use crate::provider::Provider;
+use layout::Layout;
 use port::FabricPort;
-pub use provider::Provider;
-use queue::{OpQueue, PostedOp};
+use queue::{OpKind, OpQueue, PostedOp};
 use watchdog::{Visits, Watchdog};
 
 impl Provider {
-    /// Checks that the provider can be used.
-    ///
-    /// # Errors
-    /// If there is no folder of shared memory, or libfabric is needed, and this crate was built without it or libfabric does not have
-    /// the provider here.
-    pub fn check(self) -> Result<(), Fault> {
-        if self == Self::Memory {
-            return left::check().map_err(Fault::Wrong);
-        }
+    /// Opens a node and nothing else, to see whether the provider can be used.
+    pub(crate) fn opened(self) -> Result<(), Fault> {
         let node = raw::NodeMemory::open(&self.opening("127.0.0.1")?, vec![0]);
         node.map(drop).map_err(|why| self.failed("no endpoint", why))
     }
@@ -55,8 +37,8 @@ impl Provider {
     fn failed(self, what: &str, why: raw::Error) -> Fault {
         let room = (self == Self::Shm).then(left::lacks_room).flatten();
         let absent = (why == raw::Error::ABSENT_HERE).then(|| {
-            "libfabric does not have it here, or not at this address; `fi_info` lists what it has, and MOWGLI_HOST is the \
-             address of this process"
+            "libfabric does not have it here with the orders of the model, or not at this address; `fi_info` lists what it has, and \
+             MOWGLI_HOST is the address of this process"
                 .to_owned()
         });
         Fault::Wrong(format!("{}: {what}: {}", self.name(), room.or(absent).unwrap_or_else(|| why.text())))
@@ -66,18 +48,16 @@ impl Provider {
 /// The part of one process in a network.
 pub(crate) struct Ofi<'a> {
     company: &'a Company,
-    /// A guard. While it is held, the company does not open another network.
-    _only: MutexGuard<'a, ()>,
     node: Arc<raw::NodeMemory>,
     layout: Layout,
     peers: Vec<raw::Peer>,
     /// The largest numbers of words: of a put without a completion, and of any operation that keeps its order.
     limits: [usize; 2],
-    orders: Orders,
+    /// True if each put has read its source when it is posted.
+    reads_at_once: bool,
     /// True if the CPU performs the operations of a thread at its own node, and not the provider.
     own_by_cpu: bool,
     queues: BTreeMap<Tid, Mutex<OpQueue>>,
-    control: Mutex<OpQueue>,
     /// All endpoints except the node's.
     others: Vec<raw::Going>,
     limit: Duration,
@@ -106,21 +86,15 @@ fn locked(queue: &Mutex<OpQueue>) -> MutexGuard<'_, OpQueue> {
 type NodeDescription = (String, u64, u64);
 
 impl<'a> Ofi<'a> {
-    /// Opens the network of a company, with so many copies of the words of a group, one for each run. Threads give up
-    /// after the time limit.
+    /// Opens the network of a company, with the words of a group. Threads give up after the time limit.
     pub(crate) fn open(
         company: &'a Company,
         provider: Provider,
-        stack: &Stack,
-        copies: usize,
+        made: &MadeObjects<'_>,
         limit: Duration,
     ) -> Result<Self, Fault> {
-        let only = company.only()?;
-        if company.rank() == 0 {
-            stack.report();
-        }
-        let world = &stack.world;
-        let layout = Layout::new(stack, company, copies)?;
+        let world = &made.declared.world;
+        let layout = Layout::new(made, company)?;
         let failed = |what, why| provider.failed(what, why);
         let opening = provider.opening(company.host())?;
         let node = raw::NodeMemory::open(&opening, layout.words()).map_err(|e| failed("no endpoint", e))?;
@@ -129,36 +103,33 @@ impl<'a> Ofi<'a> {
             OpQueue::open(&node, key, layout.nodes(), is_of_node, limit).map_err(|e| failed("no endpoint", e))
         };
         let own: Vec<Tid> = world.tids().filter(|&t| usize::from(world.node_of(t).0) == company.rank() + 1).collect();
-        let control = queue(2, false)?;
-        let mut others = vec![control.going()];
-        let mut queues = BTreeMap::new();
-        for (key, t) in (3..).zip(own) {
+        let (mut others, mut queues) = (Vec::new(), BTreeMap::new());
+        for (key, t) in (2..).zip(own) {
             let queue = queue(key, queues.is_empty())?;
             others.extend((!queue.is_of_node).then(|| queue.going()));
             queues.insert(t, Mutex::new(queue));
         }
-        let ((key, base), limits, orders) = (node.memory(), node.limits(), node.orders());
+        let ((key, base), limits) = (node.memory(), node.limits());
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
-        let network = format!("{copies} copies of the words over {}", provider.name());
-        let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
         let said: NodeDescription = (digits, key, base);
-        let all = agreement::exchanged(company, &group, &said)?;
+        let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
         let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
         let known = |(digits, key, base): &NodeDescription| {
             let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
             let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
             Some(raw::Peer { address: node.know(&name).ok()?, key: *key, base: *base })
         };
-        let peer = |(rank, said)| known(said).ok_or_else(|| unknown(rank));
+        let peer = |(rank, said): (usize, &String)| {
+            serde_json::from_str(said).ok().and_then(|said| known(&said)).ok_or_else(|| unknown(rank))
+        };
         let peers = all.iter().enumerate().map(peer).collect::<Result<_, _>>()?;
         let went_on = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
         let visits = Arc::<Visits>::default();
         visits.within(limit);
-        control.visits.within(limit);
         let of_threads = queues.values().map(|queue| Arc::clone(&locked(queue).visits));
-        let all = of_threads.chain([Arc::clone(&visits), Arc::clone(&control.visits)]).collect();
+        let all = of_threads.chain([Arc::clone(&visits)]).collect();
         raw::last_words(&format!(
             "mowgli-fabric: a crash inside the provider {} ends node {}. There were connections with {}. One of them was cut or has gone, or \
              somebody else has sent what the provider does not understand.\n",
@@ -167,19 +138,16 @@ impl<'a> Ofi<'a> {
             company.others().replace(" or ", ", ")
         ));
         let watchdog = Watchdog::start(all, company, provider.name());
-        let control = Mutex::new(control);
-        let own_by_cpu = opening.cpu_excludes;
+        let (own_by_cpu, reads_at_once) = (opening.cpu_excludes, opening.words_by_atomics);
         Ok(Self {
             company,
-            _only: only,
             node,
             layout,
             peers,
             limits,
-            orders,
+            reads_at_once,
             own_by_cpu,
             queues,
-            control,
             others,
             limit,
             spins,
@@ -235,45 +203,13 @@ impl<'a> Ofi<'a> {
 
     /// Progresses the operations of other nodes, unless the caller has just polled the node's endpoint. Now and then it
     /// yields the processor.
-    fn relax(&self, round: u64, looked: Option<&OpQueue>) {
+    fn relax(&self, round: u64, queue: &OpQueue) {
         self.went_on.store(true, Ordering::Relaxed);
-        match looked {
-            None => self.node.progress(),
-            Some(queue) if !queue.is_of_node => queue.visits.visit(None, || self.node.progress()),
-            Some(_) => {}
+        if !queue.is_of_node {
+            queue.visits.visit(None, || self.node.progress());
         }
         if round.is_multiple_of(self.spins) {
             std::thread::yield_now();
-        }
-    }
-
-    /// Returns the port of a thread for the run of a copy.
-    pub(crate) fn port_of(&self, thread: Tid, copy: usize) -> FabricPort<'_> {
-        FabricPort::new(self, &self.queues[&thread], thread, copy)
-    }
-
-    pub(crate) fn company(&self) -> &Company {
-        self.company
-    }
-
-    pub(crate) fn rank(&self) -> usize {
-        self.company.rank()
-    }
-
-    /// True if a word is on this node.
-    pub(crate) fn has(&self, x: Word) -> bool {
-        self.layout.has(x)
-    }
-
-    /// Returns the content of a word of this node, in a copy.
-    pub(crate) fn last_of(&self, x: Word, copy: usize) -> i64 {
-        self.node.words()[self.layout.own(x, copy)].load(Ordering::SeqCst) as i64
-    }
-
-    /// Resets all words to their initial values.
-    pub(crate) fn again(&self) {
-        for (place, word) in self.layout.words().into_iter().enumerate() {
-            self.node.words()[place].store(word, Ordering::SeqCst);
         }
     }
 
@@ -289,55 +225,21 @@ impl<'a> Ofi<'a> {
         if is_so(queue) {
             return Ok(());
         }
-        let (limit, mut since) = (queue.limit, queue.since);
-        let waited = self.waits(limit, &mut since, what, |round| {
-            queue.take().map_err(|fault| self.reason(fault))?;
-            let is_so = is_so(queue);
-            if !is_so {
-                self.relax(round, Some(queue));
-            }
-            Ok(is_so)
-        });
-        queue.since = since;
-        waited.map_err(|fault| match fault {
-            Fault::Late(why) => Fault::Late(why + &queue.places()),
-            other => other,
-        })
-    }
-
-    /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration. The limit begins at `since`, or
-    /// else at the first check.
-    fn waits(
-        &self,
-        limit: Duration,
-        since: &mut Option<Instant>,
-        what: &dyn Fn() -> String,
-        mut is_so: impl FnMut(u64) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
         for round in 1_u64.. {
-            if is_so(round)? {
-                return Ok(());
+            queue.take().map_err(|fault| self.reason(fault))?;
+            if is_so(queue) {
+                break;
             }
+            self.relax(round, queue);
+            // The limit begins at the first look of a call.
             if round % 64 == 0 {
                 self.fine()?;
-                if since.get_or_insert_with(Instant::now).elapsed() > limit {
-                    return Err(Fault::Late(what()));
+                if queue.since.get_or_insert_with(Instant::now).elapsed() > queue.limit {
+                    return Err(Fault::Late(what() + &queue.places()));
                 }
             }
         }
-        unreachable!("nobody waits that long")
-    }
-
-    /// Waits until a word of this node is at least this number.
-    fn waits_for(&self, word: &AtomicU64, number: u64) -> Result<(), Fault> {
-        let what = || "the threads of other nodes do not come to the next run".to_owned();
-        self.waits(self.limit, &mut None, &what, |round| {
-            let is_so = word.load(Ordering::Acquire) >= number;
-            if !is_so {
-                self.relax(round, None);
-            }
-            Ok(is_so)
-        })
+        Ok(())
     }
 
     /// Replaces the fault of an operation by its cause. The operation may fail a moment before this process learns how
@@ -357,89 +259,19 @@ impl<'a> Ofi<'a> {
         self.company.fault().map_or(Ok(()), Err)
     }
 
-    /// Waits until all threads of all processes have reached a run, so that they begin it together. This process has so
-    /// many threads, and runs are counted from 1. Operations of the threads may still be under way.
-    pub(crate) fn pace(&self, came: &AtomicU64, threads: u64, round: u64) -> Result<(), Fault> {
-        let words = self.node.words();
-        let at = |control| &words[self.layout.control(self.company.rank(), control)];
-        if came.fetch_add(1, Ordering::SeqCst) + 1 == threads * round {
-            self.hand_over(round)?;
-        }
-        self.waits_for(at(Control::Go), round)?;
-        // Processes of one machine have one clock. On several machines the wait is bounded, because their clocks may
-        // differ.
-        let (start, begin) = (at(Control::Start).load(Ordering::Acquire), Instant::now());
-        while now() < start && begin.elapsed() < 2 * AHEAD {
-            std::hint::spin_loop();
-        }
-        Ok(())
-    }
-
-    /// Announces that all threads of this process have come. The first process waits for all announcements, and then
-    /// starts the run everywhere.
-    fn hand_over(&self, round: u64) -> Result<(), Fault> {
-        let (words, rank) = (self.node.words(), self.company.rank());
-        let at = |control| &words[self.layout.control(rank, control)];
-        let queue = &mut locked(&self.control);
-        at(Control::Round).store(round, Ordering::SeqCst);
-        if rank > 0 {
-            return self.tell(queue, 0, Control::Round, Control::Came(rank));
-        }
-        for other in 1..self.company.size() {
-            self.waits_for(at(Control::Came(other)), round)?;
-        }
-        // The distance is random: either all processes hear of the start in time, or some begin late.
-        let start = now() + fastrand::u64(..=AHEAD.as_nanos() as u64 >> fastrand::u32(..8));
-        at(Control::Start).store(start, Ordering::SeqCst);
-        for other in 1..self.company.size() {
-            self.tell(queue, other, Control::Start, Control::Start)?;
-            self.tell(queue, other, Control::Round, Control::Go)?;
-        }
-        at(Control::Go).store(round, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// Puts a control word of this process into one of another process.
-    fn tell(&self, queue: &mut OpQueue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
-        let own = self.layout.control(self.company.rank(), own);
-        let far = self.layout.control(rank, far);
-        let (kind, put) = self.put_of(1);
-        let begun = PostedOp { kind, ..PostedOp::put(rank) };
-        self.begin(queue, begun, |end, slot| {
-            put(end, raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
-        })
-    }
-
     /// Returns the way of a put of so many words, and its function.
     #[inline]
     fn put_of(&self, words: usize) -> (OpKind, Posts) {
-        if !self.orders.gets {
-            return (OpKind::DeliveredPut, raw::End::put_delivered);
-        }
         if words <= self.limits[0] { (OpKind::Put, raw::End::put) } else { (OpKind::LargePut, raw::End::put_large) }
     }
 
-    /// Waits for the operations at the node of `begun` that the provider would let it pass.
-    fn order(&self, queue: &mut OpQueue, begun: PostedOp) -> Result<(), Fault> {
-        let PostedOp { node, kind, .. } = begun;
-        if queue.is_idle() && !kind.is_atomic() {
+    /// Lets a put wait for earlier ones at its node whose sources it could pass. The provider orders all else.
+    fn order(&self, queue: &mut OpQueue, PostedOp { node, kind, .. }: PostedOp) -> Result<(), Fault> {
+        if self.reads_at_once || !matches!(kind, OpKind::Put | OpKind::LargePut) || queue.is_idle() {
             return Ok(());
         }
-        if kind.is_atomic() && !self.orders.atomics && queue.nodes()[node].has_put {
-            self.follow(queue, node)?;
-        }
         let what = || format!("an operation at node {} has to wait for earlier ones", node + 1);
-        self.until(queue, &what, |queue| !queue.has(node, |earlier| self.orders.may_pass(kind, earlier)))
-    }
-
-    /// Gets a word that is never read. Gets do not pass puts, so its completion shows that all earlier puts of this
-    /// queue there are placed.
-    fn follow(&self, queue: &mut OpQueue, rank: usize) -> Result<(), Fault> {
-        let own = self.layout.control(self.company.rank(), Control::Dummy);
-        let far = self.layout.control(rank, Control::Dummy);
-        self.begin(queue, PostedOp::get(rank), |end, slot| {
-            end.get(raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
-        })
+        self.until(queue, &what, |queue| !queue.has_large_put(node))
     }
 
     /// Posts an operation as soon as there is room for it and it passes nothing that it must not pass.
@@ -459,7 +291,7 @@ impl<'a> Ofi<'a> {
         outcome?;
         if queue.looks() {
             queue.take().map_err(|fault| self.reason(fault))?;
-            self.relax(1, Some(queue));
+            self.relax(1, queue);
         }
         Ok(())
     }
@@ -468,21 +300,8 @@ impl<'a> Ofi<'a> {
 /// The function that posts an operation.
 type Posts = fn(&mut raw::End, raw::Between) -> Result<(), raw::Error>;
 
-/// The largest time between the announcement of a run and its beginning.
-const AHEAD: Duration = Duration::from_micros(250);
-
-/// Returns the time, in nanoseconds since 1970.
-fn now() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
-}
-
 impl RemoteFabric for Ofi<'_> {
     fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
-        Box::new(self.port_of(thread, 0))
-    }
-
-    fn last(&self, x: Word) -> i64 {
-        self.last_of(x, 0)
+        Box::new(FabricPort::new(self, &self.queues[&thread], thread))
     }
 }

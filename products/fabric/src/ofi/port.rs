@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use mowgli_core::ids::Tid;
 
-use super::orders::OpKind;
-use super::queue::{OpQueue, Operation, PostedOp};
+use super::queue::{OpKind, OpQueue, PostedOp};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked};
 use crate::emitted::mowgli_port::{self, Id, Word};
@@ -19,35 +18,15 @@ pub(crate) struct FabricPort<'a> {
     net: &'a Ofi<'a>,
     queue: MutexGuard<'a, OpQueue>,
     thread: Tid,
-    copy: usize,
-    by: u64,
-    polled: Vec<u64>,
     /// The number of times it has waited in a loop since its last operation other than a read.
     relaxed: u64,
-    random: Option<fastrand::Rng>,
 }
 
 impl<'a> FabricPort<'a> {
-    pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid, copy: usize) -> Self {
+    pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid) -> Self {
         let mut queue = locked(queue);
-        let by = queue.port();
         queue.within(net.limit);
-        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
-    }
-
-    /// Adds delays of random length before operations.
-    pub(crate) fn delayed(self) -> Self {
-        Self { random: Some(fastrand::Rng::new()), ..self }
-    }
-
-    /// Waits for a random time.
-    #[inline]
-    pub(crate) fn delay(&mut self) {
-        if let Some(random) = &mut self.random {
-            // Most delays are as short as the races that they are to hit. A few are long.
-            let longest = 1 << random.u32(..13);
-            (0..random.u32(..longest)).for_each(|_| std::hint::spin_loop());
-        }
+        Self { net, queue, thread, relaxed: 0 }
     }
 
     fn until(&mut self, what: impl Fn() -> String, is_so: impl FnMut(&mut OpQueue) -> bool) -> Result<(), Fault> {
@@ -57,33 +36,24 @@ impl<'a> FabricPort<'a> {
 
     /// Waits until such operations of this port have completed.
     #[inline]
-    fn until_done(&mut self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
+    fn until_done(&mut self, what: impl Fn() -> String, of: impl Fn(&PostedOp) -> bool) -> Result<(), Fault> {
         if self.queue.is_idle() {
             return self.queue.fine();
         }
-        let by = self.by;
-        self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == by && of(o)))
-    }
-
-    /// Begins an operation, whatever it is.
-    #[inline]
-    fn starts(&mut self) -> Result<(), Fault> {
-        self.net.fine()?;
-        self.delay();
-        Ok(())
+        self.until(what, |queue| !queue.under_way.iter().any(|o| of(&o.begun)))
     }
 
     /// Begins an operation other than a read.
     #[inline]
     fn acts(&mut self) -> Result<(), Fault> {
         self.relaxed = 0;
-        self.starts()
+        self.net.fine()
     }
 
     /// Returns a word of the own node.
     #[inline]
     fn at(&self, x: Word) -> &AtomicU64 {
-        &self.net.node.words()[self.net.layout.own(x, self.copy)]
+        &self.net.node.words()[self.net.layout.own(x)]
     }
 
     /// Posts an operation between a word of the own node and one of another node.
@@ -104,10 +74,10 @@ impl<'a> FabricPort<'a> {
         kind: OpKind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
     ) -> Result<(), Fault> {
-        let own = self.net.layout.own(own, self.copy);
-        let (node, far) = (rank_of(far), self.net.layout.place(far, self.copy));
+        let own = self.net.layout.own(own);
+        let (node, far) = (rank_of(far), self.net.layout.place(far));
         let peer = self.net.peers[node];
-        let begun = PostedOp { node, kind, d, by: self.by };
+        let begun = PostedOp { node, kind, d };
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far, words }))
     }
 
@@ -130,22 +100,13 @@ impl<'a> FabricPort<'a> {
     /// after the wait. If nothing is left there, the get may read and write at this very moment. The CPU keeps the rest
     /// of its order. The fence gives that earlier stores are in memory before the get reads (aCW is before aNRR). Later
     /// operations do not precede it (aNLW before aWT).
-    fn is_got(&mut self, to: Word, from: Word, d: Id) -> bool {
+    fn is_got(&mut self, to: Word, from: Word) -> bool {
         let node = rank_of(from);
         if !self.net.layout.is_unread(to) || !self.queue.is_over(node) {
             return false;
         }
         fence();
-        self.queue.done(PostedOp { d, by: self.by, ..PostedOp::get(node) });
         true
-    }
-
-    /// Waits until all puts of the thread are placed, and all its gets have completed.
-    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
-        let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
-        let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
-        reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
-        self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
 }
 
@@ -161,7 +122,7 @@ impl mowgli_port::Port for FabricPort<'_> {
     type Fault = Fault;
 
     fn read(&mut self, x: Word) -> Result<i64, Fault> {
-        self.starts()?;
+        self.net.fine()?;
         Ok(self.at(x).load(LOADS) as i64)
     }
 
@@ -199,7 +160,7 @@ impl mowgli_port::Port for FabricPort<'_> {
             // Earlier stores are in memory before the get reads.
             let v = fenced_load(self.at(from));
             self.at(to).store(v, STORES);
-        } else if !self.is_got(to, from, d) {
+        } else if !self.is_got(to, from) {
             self.begin((to, from, d), OpKind::Get, End::get)?;
         }
         Ok(())
@@ -246,7 +207,7 @@ impl mowgli_port::Port for FabricPort<'_> {
             return self.write(to, was);
         }
         self.acts()?;
-        self.begin((to, on, d), OpKind::Swap, |end, between| end.swap(between, old as u64, new as u64))
+        self.begin((to, on, d), OpKind::Atomic, |end, between| end.swap(between, old as u64, new as u64))
     }
 
     fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
@@ -255,12 +216,12 @@ impl mowgli_port::Port for FabricPort<'_> {
             return self.write(to, was);
         }
         self.acts()?;
-        self.begin((to, on, d), OpKind::Sum, |end, between| end.add(between, v as u64))
+        self.begin((to, on, d), OpKind::Atomic, |end, between| end.add(between, v as u64))
     }
 
     fn wait(&mut self, d: Id) -> Result<(), Fault> {
         self.acts()?;
-        self.until_done(|| "operations that it has begun".to_owned(), |o| o.begun.d == d)
+        self.until_done(|| "operations that it has begun".to_owned(), |begun| begun.d == d)
     }
 
     /// Later operations at the node begin after the earlier ones have completed. The model would let the CPU continue
@@ -268,7 +229,7 @@ impl mowgli_port::Port for FabricPort<'_> {
     fn rfence(&mut self, n: i64) -> Result<(), Fault> {
         self.acts()?;
         let node = n as usize - 1;
-        self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)
+        self.until_done(|| format!("what it began at node {n}"), |begun| begun.node == node)
     }
 
     fn again(&mut self) -> Result<(), Fault> {
@@ -278,22 +239,6 @@ impl mowgli_port::Port for FabricPort<'_> {
 }
 
 impl Port for FabricPort<'_> {
-    fn wants_order(&self) -> bool {
-        true
-    }
-
-    fn rxchg(&mut self, _: Word, _: Word, _: i64, _: Id) -> Result<(), Fault> {
-        Err(Fault::Wrong("an exchange over the network: fabrics in processes have none; use rcas".to_owned()))
-    }
-
-    fn poll(&mut self, n: i64) -> Result<(), Fault> {
-        self.acts()?;
-        let node = n as usize - 1;
-        let number = self.polled[node];
-        self.polled[node] += 1;
-        self.until_done(|| format!("an operation at node {n}"), |o| o.begun.node == node && o.number == number)
-    }
-
     fn within(&mut self, limit: Duration) {
         self.queue.within(limit);
     }
@@ -302,15 +247,11 @@ impl Port for FabricPort<'_> {
         self.queue.since = None;
     }
 
-    fn peek(&self, x: Word) -> Option<i64> {
-        self.net.layout.has(x).then(|| self.at(x).load(LOADS) as i64)
-    }
-
     fn relax(&mut self) {
         // The next operation reports a failure, or the time limit ends the wait.
         _ = self.queue.take();
         self.relaxed += 1;
-        self.net.relax(self.relaxed, Some(&self.queue));
+        self.net.relax(self.relaxed, &self.queue);
     }
 }
 
@@ -318,53 +259,54 @@ impl Port for FabricPort<'_> {
 mod tests {
     use std::time::Instant;
 
-    use mowgli_core::ids::{Loc, Node};
-    use mowgli_rdma::wait::{unread, word};
-
     use super::*;
     use crate::company::Company;
     use crate::group::Group;
     use crate::memory::counted::fences;
-    use crate::ofi::orders::Orders;
-    use crate::ofi::provider::Provider;
+    use crate::provider::Provider;
 
     const LIMIT: Duration = Duration::from_secs(20);
 
-    /// Makes operations of a thread at its own node over the network, by a provider of which no order is requested. It has these orders.
+    /// Makes operations of a thread at its own node over the network, as a provider does whose atomics do not exclude those of the CPU.
     /// There are three words, of which nobody reads the last.
-    fn at_own_node(orders: Orders, act: impl FnOnce(&mut FabricPort<'_>, [Word; 3]) -> Result<(), Fault>) {
+    fn at_own_node(act: impl FnOnce(&mut FabricPort<'_>, [Word; 3]) -> Result<(), Fault>) {
+        use mowgli_port::Port as _;
         let mut group = Group::new(&[1]);
-        let words = [("x", word(Node(1))), ("y", word(Node(1))), ("z", unread(Node(1)))];
-        let words = words.map(|(name, word)| group.object(name, word));
+        let words = ["x", "y", "z"].map(|name| group.word(name, 1, 0));
         let company = Company::start(1, &[], LIMIT).unwrap();
-        let stack = group.stack([0; 2]).unwrap();
-        let words = words.map(|x: Loc| stack.word(x).unwrap());
-        let mut net = Ofi::open(&company, Provider::Unordered, &stack, 1, LIMIT).unwrap();
-        net.orders = orders;
-        act(&mut net.port_of(Tid::from_index(0), 0), words).unwrap();
+        let mut made = group.made([0; 2]).unwrap();
+        let words: [Word; 3] = words.map(|x| *made.object(x.0).unwrap());
+        made.memory[words[2].at].is_unread = true;
+        let mut net = Ofi::open(&company, Provider::Tcp, &made, LIMIT).unwrap();
+        net.own_by_cpu = false;
+        let thread = Tid::from_index(0);
+        let mut port = FabricPort::new(&net, &net.queues[&thread], thread);
+        port.write(words[0], 7).unwrap();
+        net.going_on(|| act(&mut port, words)).unwrap();
     }
 
-    /// A get shows that puts are placed.
+    /// A put, an addition and a get of the own node go over the network, in their order.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
-    fn an_atomic_begins_when_puts_are_placed() {
+    fn operations_of_the_own_node_are_those_of_the_provider() {
         use mowgli_port::Port as _;
-        let without_atomics = Orders { puts: true, gets: true, atomics: false, placements: true, sources: true };
-        at_own_node(without_atomics, |port, [x, y, _]| {
+        at_own_node(|port, [x, y, _]| {
+            port.write(y, 4)?;
             port.put(x, y, 1)?;
-            assert!(port.queue.nodes()[0].has_put);
-            port.rfaa(y, x, 1, 1)?;
-            assert!(!port.queue.nodes()[0].has_put);
-            port.wait(1)
+            port.rfaa(y, x, 3, 1)?;
+            assert!(!port.queue.is_idle());
+            port.wait(1)?;
+            assert_eq!(port.read(y)?, 4);
+            port.get(y, x, 1)?;
+            port.wait(1)?;
+            assert_eq!(port.read(y)?, 7);
+            Ok(())
         });
     }
 
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn a_get_that_nobody_reads_is_a_fence() {
         use mowgli_port::Port as _;
-        let none = Orders { puts: false, gets: false, atomics: false, placements: false, sources: false };
-        at_own_node(none, |port, [x, _, z]| {
+        at_own_node(|port, [x, _, z]| {
             let before = fences();
             port.get(z, x, 1)?;
             assert!(port.queue.is_idle() && fences() > before);
@@ -374,10 +316,8 @@ mod tests {
 
     /// Every operation waits as on a slow network. Together they may take the limit, and then a call has it again.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn all_waits_of_a_call_have_one_limit() {
-        let none = Orders { puts: false, gets: false, atomics: false, placements: false, sources: false };
-        at_own_node(none, |port, _| {
+        at_own_node(|port, _| {
             port.within(Duration::from_millis(500));
             for _ in 0..2 {
                 port.begins();
@@ -393,16 +333,15 @@ mod tests {
         });
     }
 
-    /// The page of assumptions says the same.
+    /// Libfabric grants all orders of the model, or opens nothing. The page of assumptions says the same.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn orders_of_providers_are_granted() {
-        let all = Orders { puts: true, gets: true, atomics: true, placements: true, sources: true };
-        for (provider, orders) in [(Provider::Tcp, all), (Provider::Shm, Orders { sources: false, ..all })] {
+        for (provider, reads_at_once) in [(Provider::Tcp, true), (Provider::Shm, false)] {
             let company = Company::start(1, &[], LIMIT).unwrap();
-            let stack = Group::new(&[1]).stack([0; 2]).unwrap();
-            let net = Ofi::open(&company, provider, &stack, 1, LIMIT).unwrap();
-            assert_eq!(net.orders, orders, "{provider:?}");
+            let group = Group::new(&[1]);
+            let made = group.made([0; 2]).unwrap();
+            let net = Ofi::open(&company, provider, &made, LIMIT).unwrap();
+            assert_eq!(net.reads_at_once, reads_at_once, "{provider:?}");
         }
     }
 }

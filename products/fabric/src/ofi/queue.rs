@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::orders::OpKind;
 use super::raw::{End, Error, Going, NodeMemory};
 use super::watchdog::Visits;
 use crate::emitted::mowgli_port::Id;
@@ -17,8 +16,16 @@ const MOST: usize = 256;
 /// pending operation, and between operations that a thread posts in sequence.
 const SELDOM: u64 = 16;
 
-/// The port number of operations that do not belong to a run.
-const NOBODY: u64 = 0;
+/// The kinds of operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OpKind {
+    /// A put that has read its source when it is posted.
+    Put,
+    /// A put that has read its source when it completes.
+    LargePut,
+    Get,
+    Atomic,
+}
 
 /// An operation when it is posted.
 #[derive(Clone, Copy, Debug)]
@@ -28,28 +35,12 @@ pub(super) struct PostedOp {
     pub(super) kind: OpKind,
     /// Its identifier.
     pub(super) d: Id,
-    /// The number of the port that posts it.
-    pub(super) by: u64,
-}
-
-impl PostedOp {
-    /// Makes a put that does not belong to a run.
-    pub(super) fn put(node: usize) -> Self {
-        Self { node, kind: OpKind::Put, d: 0, by: NOBODY }
-    }
-
-    /// Makes a get that does not belong to a run.
-    pub(super) fn get(node: usize) -> Self {
-        Self { kind: OpKind::Get, ..Self::put(node) }
-    }
 }
 
 /// An operation that is under way.
 pub(super) struct Operation {
     slot: usize,
     pub(super) begun: PostedOp,
-    /// The number of operations at this node that its port had posted before.
-    pub(super) number: u64,
 }
 
 /// An endpoint, and the operations that are under way from it.
@@ -61,8 +52,9 @@ pub(super) struct OpQueue {
     pub(super) is_of_node: bool,
     free: Vec<usize>,
     pub(super) under_way: Vec<Operation>,
-    nodes: Vec<Reached>,
-    ports: u64,
+    /// For each node, true if a put was posted there whose own completion does not show that it is placed, and nothing after it shows that.
+    /// The completion of a get would show it.
+    has_put: Vec<bool>,
     /// The number of polls while nothing was under way.
     idle: u64,
     /// The number of operations posted.
@@ -74,17 +66,6 @@ pub(super) struct OpQueue {
     pub(super) limit: Duration,
     /// The time at which the call that is being made first waited. The limit is for all its waits together.
     pub(super) since: Option<Instant>,
-}
-
-/// The operations posted at a node.
-#[derive(Clone, Default)]
-pub(super) struct Reached {
-    /// The last port that posted an operation there, and the number of its operations.
-    port: u64,
-    count: u64,
-    /// True if a put was posted there whose own completion does not show that it is placed, and nothing after it shows that. The completion
-    /// of a get would show it, or of a put that completes when it is placed.
-    pub(super) has_put: bool,
 }
 
 impl OpQueue {
@@ -103,8 +84,7 @@ impl OpQueue {
             is_of_node,
             free,
             under_way: Vec::new(),
-            nodes: vec![Reached::default(); nodes],
-            ports: NOBODY,
+            has_put: vec![false; nodes],
             idle: 0,
             begun: 0,
             fault: None,
@@ -114,28 +94,18 @@ impl OpQueue {
         })
     }
 
-    /// Returns a number for a new port.
-    pub(super) fn port(&mut self) -> u64 {
-        self.ports += 1;
-        self.ports
-    }
-
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }
 
-    /// True if an operation of such a kind is under way at a node.
-    pub(super) fn has(&self, node: usize, is_one: impl Fn(OpKind) -> bool) -> bool {
-        self.under_way.iter().any(|o| o.begun.node == node && is_one(o.begun.kind))
+    /// True if an operation is under way at a node that may not have read its source.
+    pub(super) fn has_large_put(&self, node: usize) -> bool {
+        self.under_way.iter().any(|o| o.begun.node == node && o.begun.kind == OpKind::LargePut)
     }
 
     /// True if all operations at a node are over: puts are placed, and all others have completed.
     pub(super) fn is_over(&self, node: usize) -> bool {
-        !self.nodes[node].has_put && !self.has(node, |_| true)
-    }
-
-    pub(super) fn nodes(&self) -> &[Reached] {
-        &self.nodes
+        !self.has_put[node] && !self.under_way.iter().any(|o| o.begun.node == node)
     }
 
     /// Returns a handle that progresses operations from another thread.
@@ -155,11 +125,15 @@ impl OpQueue {
             Err(Error::AGAIN) => return Ok(false),
             Err(why) => return Err(failed(&BTreeSet::from([begun.node]), why)),
         }
-        let number = self.count(begun);
         self.begun += 1;
+        match begun.kind {
+            OpKind::Put | OpKind::LargePut => self.has_put[begun.node] = true,
+            OpKind::Get => self.has_put[begun.node] = false,
+            OpKind::Atomic => {}
+        }
         if begun.kind != OpKind::Put {
             self.free.pop();
-            self.under_way.push(Operation { slot, begun, number });
+            self.under_way.push(Operation { slot, begun });
         }
         Ok(true)
     }
@@ -167,26 +141,6 @@ impl OpQueue {
     /// True if it is time to poll. A thread that posts one operation after the other polls now and then.
     pub(super) fn looks(&self) -> bool {
         self.begun.is_multiple_of(SELDOM)
-    }
-
-    /// Records an operation that is over already.
-    pub(super) fn done(&mut self, begun: PostedOp) {
-        self.count(begun);
-    }
-
-    /// Counts an operation, and returns the number of earlier ones of its port at its node. Operations that do not
-    /// belong to a run are not counted.
-    fn count(&mut self, begun: PostedOp) -> u64 {
-        let reached = &mut self.nodes[begun.node];
-        reached.has_put = begun.kind.is_late() || reached.has_put && begun.kind.is_atomic();
-        if begun.by == NOBODY {
-            return 0;
-        }
-        if reached.port != begun.by {
-            (reached.port, reached.count) = (begun.by, 0);
-        }
-        reached.count += 1;
-        reached.count - 1
     }
 
     /// Returns the fault of the operation that has failed, if one has.
@@ -247,7 +201,7 @@ impl OpQueue {
     /// Records the failure of an operation at a node, and returns its fault. A put without a completion does not say its node. If no such
     /// put and no operation is under way, nothing of this thread has failed: somebody has sent what the provider does not understand.
     fn fails(&mut self, node: Option<usize>, why: Error) -> Result<(), Fault> {
-        let with_puts = || self.nodes.iter().enumerate().filter(|(_, reached)| reached.has_put).map(|(node, _)| node);
+        let with_puts = || (0..self.has_put.len()).filter(|&node| self.has_put[node]);
         let under_way = self.under_way.iter().map(|o| o.begun.node);
         let nodes: BTreeSet<usize> =
             node.map_or_else(|| with_puts().chain(under_way).collect(), |node| BTreeSet::from([node]));
@@ -287,10 +241,10 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::ofi::provider::Provider;
     use crate::ofi::raw::{Between, Peer, last_words};
+    use crate::provider::Provider;
 
-    const PROVIDERS: [Provider; 3] = [Provider::Tcp, Provider::Unordered, Provider::Shm];
+    const PROVIDERS: [Provider; 2] = [Provider::Tcp, Provider::Shm];
 
     /// The value of each word at first.
     const FIRST: u64 = 7;
@@ -324,7 +278,7 @@ mod tests {
             how: fn(&mut End, Between) -> Result<(), Error>,
         ) -> Result<(), Fault> {
             let peer = Peer { address: self.address, key, base };
-            let begun = PostedOp { kind, ..PostedOp::put(1) };
+            let begun = PostedOp { node: 1, kind, d: 0 };
             let begin = Instant::now();
             while !self.queue.begin(begun, |end, slot| how(end, Between { slot, own: 0, peer, far: 0, words: 1 }))? {
                 self.queue.take()?;
@@ -347,19 +301,13 @@ mod tests {
 
     /// A put without a completion fails while nothing else is under way. Over `shm` the provider reports no failure of a put.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn failures_of_puts_are_read_while_a_queue_is_idle() {
-        for provider in [Provider::Tcp, Provider::Unordered] {
-            let owner = node(provider);
-            let mut member = Member::new(provider, &owner);
-            let (key, base) = owner.memory();
-            member.begin(&owner, (key ^ 1, base), OpKind::Put, End::put).unwrap();
-            let failed = member.go_on(&owner, |_| false);
-            assert!(
-                matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")),
-                "{provider:?}: {failed:?}"
-            );
-        }
+        let owner = node(Provider::Tcp);
+        let mut member = Member::new(Provider::Tcp, &owner);
+        let (key, base) = owner.memory();
+        member.begin(&owner, (key ^ 1, base), OpKind::Put, End::put).unwrap();
+        let failed = member.go_on(&owner, |_| false);
+        assert!(matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")), "{failed:?}");
     }
 
     /// Sends packets as somebody does who knows the port of a node over `tcp`, and nothing else. They are a connection, and an answer with
@@ -400,7 +348,6 @@ mod tests {
 
     /// The provider reports it without an operation. Nobody is blamed while none is under way, and the run goes on.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn an_error_of_no_operation_blames_nobody() {
         let owner = node(Provider::Tcp);
         let mut member = Member::new(Provider::Tcp, &owner);
@@ -420,7 +367,6 @@ mod tests {
 
     /// An answer to an operation that never was lets the provider read far behind its memory.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn a_crash_inside_the_provider_is_said() {
         const CRASHES: &str = "MOWGLI_TEST_CRASHES";
         if std::env::var_os(CRASHES).is_some() {
@@ -438,7 +384,6 @@ mod tests {
     /// A stranger uses the provider as members do, with an address and without the key. It reaches no word, and harms no member. Packets
     /// that it forges byte by byte are not tested: they do harm.
     #[test]
-    #[cfg_attr(not(libfabric), ignore = "needs libfabric")]
     fn no_word_is_reached_without_its_key() {
         for provider in PROVIDERS {
             let owner = node(provider);

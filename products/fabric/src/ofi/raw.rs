@@ -8,9 +8,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use super::orders::Orders;
-use super::provider::Opening;
 use crate::memory::LINE;
+use crate::provider::Opening;
 
 /// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +79,6 @@ unsafe extern "C" {
     fn fabric_node_open(
         provider: *const c_char,
         source: *const c_char,
-        is_ordered: c_int,
         is_atomic: c_int,
         key: u64,
         memory: *mut c_void,
@@ -89,7 +87,6 @@ unsafe extern "C" {
     ) -> c_int;
     fn fabric_node_close(node: *mut FabricNode);
     fn fabric_node_name(node: *mut FabricNode, name: *mut c_void, length: *mut usize) -> c_int;
-    fn fabric_node_orders(node: *mut FabricNode) -> c_int;
     fn fabric_node_limits(node: *mut FabricNode, quick: *mut usize, ordered: *mut usize);
     fn fabric_node_memory(node: *mut FabricNode, key: *mut u64, base: *mut u64);
     fn fabric_node_know(node: *mut FabricNode, name: *const c_void, peer: *mut u64) -> c_int;
@@ -102,17 +99,8 @@ unsafe extern "C" {
         out: *mut *mut FabricEnd,
     ) -> c_int;
     fn fabric_end_close(end: *mut FabricEnd);
-    fn fabric_put(end: *mut FabricEnd, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_put(end: *mut FabricEnd, slot: usize, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_put_large(
-        end: *mut FabricEnd,
-        slot: usize,
-        own: usize,
-        bytes: usize,
-        peer: u64,
-        at: u64,
-        key: u64,
-    ) -> c_int;
-    fn fabric_put_delivered(
         end: *mut FabricEnd,
         slot: usize,
         own: usize,
@@ -136,6 +124,9 @@ unsafe extern "C" {
     fn fabric_end_progress(end: *mut FabricEnd);
     fn fabric_end_next(end: *mut FabricEnd, slot: *mut usize) -> c_int;
 }
+
+/// A function that copies words.
+type Copies = unsafe extern "C" fn(*mut FabricEnd, usize, usize, usize, u64, u64, u64) -> c_int;
 
 fn checked(status: c_int) -> Result<(), Error> {
     if status == 0 { Ok(()) } else { Err(Error(status)) }
@@ -179,8 +170,7 @@ impl NodeMemory {
         let mut words: Vec<AtomicU64> = Vec::with_capacity(initial.len() + LINE);
         let skip = words.as_ptr().align_offset(LINE * 8).min(LINE);
         words.extend(vec![0; skip].into_iter().chain(initial).map(AtomicU64::new));
-        let (ordered, atomic, bytes) =
-            (opening.is_ordered.into(), opening.words_by_atomics.into(), size_of_val(&words[skip..]));
+        let (atomic, bytes) = (opening.words_by_atomics.into(), size_of_val(&words[skip..]));
         // Whoever does not know the key cannot reach the memory. Endpoints have small keys of their own.
         let key = getrandom::u64().map_err(|_| Error(-5))? | 1 << 63;
         let memory = words[skip..].as_ptr().cast_mut().cast::<c_void>();
@@ -188,7 +178,7 @@ impl NodeMemory {
         // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever
         // accessed as atomic words here.
         checked(unsafe {
-            fabric_node_open(provider.as_ptr(), source.as_ptr(), ordered, atomic, key, memory, bytes, &raw mut raw)
+            fabric_node_open(provider.as_ptr(), source.as_ptr(), atomic, key, memory, bytes, &raw mut raw)
         })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words, skip })
     }
@@ -205,19 +195,6 @@ impl NodeMemory {
         checked(unsafe { fabric_node_name(self.raw.as_ptr(), name.as_mut_ptr().cast(), &raw mut length) })?;
         name.truncate(length);
         Ok(name)
-    }
-
-    /// Returns what the provider orders.
-    pub(crate) fn orders(&self) -> Orders {
-        // SAFETY: the node is open.
-        let orders = unsafe { fabric_node_orders(self.raw.as_ptr()) };
-        Orders {
-            puts: orders & 1 != 0,
-            gets: orders & 2 != 0,
-            atomics: orders & 4 != 0,
-            placements: orders & 8 != 0,
-            sources: orders & 16 != 0,
-        }
     }
 
     /// Returns the largest numbers of words: of a put without a completion, and of any operation that keeps its order.
@@ -330,31 +307,24 @@ impl End {
         (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
     }
 
-    /// Puts words, at most as many as [`NodeMemory::limits`] says. They have been read when this returns.
+    /// Puts words, at most as many as [`NodeMemory::limits`] says. They have been read when this returns, and it takes no slot.
     pub(crate) fn put(&mut self, between: Between) -> Result<(), Error> {
-        let ((_, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: the words are there as long as the endpoint is.
-        checked(unsafe { fabric_put(self.raw(), own, between.words * 8, peer.address, at, peer.key) })
+        self.copied(between, fabric_put)
     }
 
     /// Puts words. They have been read when the operation completes.
     pub(crate) fn put_large(&mut self, between: Between) -> Result<(), Error> {
-        let ((slot, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: slot and words are there as long as the endpoint is.
-        checked(unsafe { fabric_put_large(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
-    }
-
-    /// Puts words. They are placed when the operation completes.
-    pub(crate) fn put_delivered(&mut self, between: Between) -> Result<(), Error> {
-        let ((slot, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: slot and words are there as long as the endpoint is.
-        checked(unsafe { fabric_put_delivered(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
+        self.copied(between, fabric_put_large)
     }
 
     pub(crate) fn get(&mut self, between: Between) -> Result<(), Error> {
+        self.copied(between, fabric_get)
+    }
+
+    fn copied(&mut self, between: Between, copy: Copies) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: slot and words are there as long as the endpoint is.
-        checked(unsafe { fabric_get(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
+        checked(unsafe { copy(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
     }
 
     pub(crate) fn add(&mut self, between: Between, more: u64) -> Result<(), Error> {

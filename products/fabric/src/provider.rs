@@ -7,8 +7,7 @@ use crate::port::Fault;
 
 /// The transport of operations between processes.
 ///
-/// A library is checked for a reliable connection of InfiniBand. Where a provider promises less, each operation waits for those
-/// that it must not pass.
+/// A library is checked for a reliable connection of InfiniBand. A provider that promises less is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Provider {
     /// Sockets, by libfabric.
@@ -19,18 +18,11 @@ pub enum Provider {
     Memory,
     /// InfiniBand and RoCE, by libfabric. It is untried, because it needs such a card.
     Verbs,
-    /// The Elastic Fabric Adapter of Amazon, by libfabric. It is untried, because it needs such a card.
-    Efa,
-    /// Slingshot of HPE, by libfabric. It is untried, because it needs such a card.
-    Cxi,
-    /// Sockets, of which no order is requested, and the CPU performs no operation over the network. So code for `Efa` and `Verbs`
-    /// runs without their cards.
-    Unordered,
 }
 
 impl Provider {
     /// All providers.
-    pub const ALL: [Self; 7] = [Self::Memory, Self::Shm, Self::Tcp, Self::Verbs, Self::Efa, Self::Cxi, Self::Unordered];
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Shm, Self::Tcp, Self::Verbs];
 
     /// Returns its name.
     #[must_use]
@@ -40,34 +32,39 @@ impl Provider {
             Self::Shm => "shm",
             Self::Memory => "memory",
             Self::Verbs => "verbs",
-            Self::Efa => "efa",
-            Self::Cxi => "cxi",
-            Self::Unordered => "unordered",
         }
+    }
+
+    /// Checks that the provider can be used.
+    ///
+    /// # Errors
+    /// If there is no folder of shared memory, or libfabric is needed, and this crate was built without it or libfabric does not have
+    /// the provider here.
+    pub fn check(self) -> Result<(), Fault> {
+        if self == Self::Memory {
+            return left::check().map_err(Fault::Wrong);
+        }
+        #[cfg(libfabric)]
+        return self.opened();
+        #[cfg(not(libfabric))]
+        Err(Fault::Wrong(format!(
+            "{}: this was built without libfabric: install libfabric 1.17 or later with its headers (libfabric-dev), `cargo clean -p \
+             mowgli-fabric`, and build again",
+            self.name()
+        )))
     }
 
     /// Returns how libfabric opens it at a host. `tcp` and `verbs` have connections only, and `ofi_rxm` builds endpoints on them
     /// that reach every peer.
-    pub(super) fn opening(self, host: &str) -> Result<Opening, Fault> {
-        let by_cpu = |provider, source| Opening {
-            provider,
-            source,
-            is_ordered: true,
-            cpu_excludes: true,
-            words_by_atomics: false,
-        };
-        let by_card = |provider, source| Opening { cpu_excludes: false, ..by_cpu(provider, source) };
-        Ok(match self {
-            Self::Tcp => Opening { words_by_atomics: true, ..by_cpu("tcp;ofi_rxm", host.to_owned()) },
-            Self::Unordered => {
-                Opening { is_ordered: false, words_by_atomics: true, ..by_card("tcp;ofi_rxm", host.to_owned()) }
-            }
-            Self::Shm => by_cpu("shm", left::name()),
-            Self::Verbs => by_card("verbs;ofi_rxm", host.to_owned()),
-            Self::Efa => by_card("efa", String::new()),
-            Self::Cxi => by_card("cxi", String::new()),
+    #[cfg(libfabric)]
+    pub(crate) fn opening(self, host: &str) -> Result<Opening, Fault> {
+        let (provider, source) = match self {
+            Self::Tcp => ("tcp;ofi_rxm", host.to_owned()),
+            Self::Shm => ("shm", left::name()),
+            Self::Verbs => ("verbs;ofi_rxm", host.to_owned()),
             Self::Memory => return Err(Fault::Wrong("memory: this needs a provider of libfabric".to_owned())),
-        })
+        };
+        Ok(Opening { provider, source, cpu_excludes: self != Self::Verbs, words_by_atomics: self == Self::Tcp })
     }
 }
 
@@ -83,19 +80,18 @@ impl FromStr for Provider {
 }
 
 /// The arguments with which libfabric opens a node.
+#[cfg(libfabric)]
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// Libfabric's name of the provider.
-    pub(super) provider: &'static str,
+    pub(crate) provider: &'static str,
     /// The source of endpoint names: the address of the machine, a name of this process, or nothing if the provider has its own.
-    pub(super) source: String,
-    /// False if no order is requested.
-    pub(super) is_ordered: bool,
+    pub(crate) source: String,
     /// True if the provider makes atomic operations by locked instructions of the CPU at the target. Then those of the CPU there
     /// exclude them.
-    pub(super) cpu_excludes: bool,
+    pub(crate) cpu_excludes: bool,
     /// True if puts and gets are atomic operations. Over `tcp` the bytes of a put are placed as they arrive. So where a segment of the
     /// network ends inside a word, a reader would see half of it. An atomic operation is placed by words after all of it has arrived, and its
     /// source is read when it is posted.
-    pub(super) words_by_atomics: bool,
+    pub(crate) words_by_atomics: bool,
 }

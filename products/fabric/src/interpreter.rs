@@ -1,0 +1,395 @@
+//! The interpreter of programs and bodies: litmus tests run by it, by any variant, and tests compare emitted code with it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::time::Duration;
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::term::implementation::{Implementations, add_parts};
+use mowgli_core::term::program::{LONGEST, Prog};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::{Entry, Expected, Variant};
+use mowgli_rdma::tso::{self, Method as Tso, TSO};
+use mowgli_rdma::wait::{Method, WAIT, words};
+use mowgli_rdma::{Switches, Way};
+use rustc_hash::FxHashMap;
+
+use crate::emitted::mowgli_port::{BOT, Id, Word};
+use crate::group::{Fabric, Group};
+use crate::port::{Fault, RemoteFabric};
+use crate::thread::Thread;
+
+/// The error for operations that need several queue pairs.
+const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
+     leave out what is behind @, and put or get words one by one";
+
+/// The numbers of words that stand for other values: those from here on.
+const OTHERS: i64 = 1 << 60;
+
+/// A world with all parts of its objects, and the implementations that make their calls.
+pub struct Interpreter {
+    world: Arc<World>,
+    implementations: Implementations,
+    /// The variant by which each library runs.
+    running: BTreeMap<Name, Variant>,
+    /// The libraries that have a `Read` of an object.
+    readable: BTreeSet<Name>,
+    group: Group,
+    /// The values that words hold beside small integers and bottom. A number stands for each.
+    others: Mutex<Vec<Val>>,
+}
+
+impl Interpreter {
+    /// Builds the implementations of the libraries of a world and of `others`, and of all that they call. A library
+    /// that `variants` does not name runs by its [`Entry::default_variant`].
+    ///
+    /// # Errors
+    /// If a library or variant does not exist, or a word is on a node that does not exist.
+    pub fn new(
+        entries: &[Entry],
+        mut world: World,
+        others: impl IntoIterator<Item = Name>,
+        variants: &BTreeMap<String, String>,
+    ) -> Result<Self, Fault> {
+        let (mut running, mut readable) = (BTreeMap::new(), BTreeSet::new());
+        for entry in chosen(entries, &world, others, variants)?.into_iter().rev() {
+            let named = variants.get(entry.name).map(|variant| entry.variant(variant));
+            let variant = named.unwrap_or_else(|| entry.default_variant())?;
+            let name = Name::literal(entry.name);
+            add_parts(&*variant.implementation, &mut world);
+            running.insert(name, variant.clone());
+            let methods = entry.specification.shared(name);
+            if methods.methods().iter().any(|m| m.name == "Read" && m.takes.len() == 1) {
+                readable.insert(name);
+            }
+        }
+        let nodes: Vec<u8> = world.threads.iter().map(|n| n.0).collect();
+        let mut group = Group::new(&nodes);
+        group.declared.world.nodes = world.nodes;
+        let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
+        let (world, others) = (Arc::new(world), Mutex::default());
+        let mut made = Self { world, implementations, running, readable, group: Group::new(&[]), others };
+        for (&x, object) in made.world.objects.iter().filter(|(_, object)| is_word(object)) {
+            let node = object.node.ok_or_else(|| Fault::Wrong(format!("{x} is on no node")))?;
+            let initial = made.word(object.init);
+            let make = move |world: &mut crate::emitted::mowgli_port::World| world.word(node.0.into(), initial);
+            group.add_at(x, object.clone(), make);
+        }
+        made.group = group;
+        Ok(made)
+    }
+
+    /// Prints a warning for each library that runs by a variant which is expected to be wrong, once in a process.
+    pub(crate) fn report(&self) {
+        static REPORTED: Mutex<BTreeSet<(Name, &str)>> = Mutex::new(BTreeSet::new());
+        for (&library, variant) in &self.running {
+            let is_new = || REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert((library, variant.name));
+            if !variant.expected.is_correct() && is_new() {
+                let (name, about) = (variant.name, variant.about);
+                let expected = if variant.expected == Expected::Unsound { "be unsound" } else { "wait for ever" };
+                eprintln!("warning: {library} runs as its variant {name}, which is expected to {expected}: {about}");
+            }
+        }
+    }
+
+    /// Returns a call that reads the last value of a cell, and its thread, which is on the cell's node. `None` stands
+    /// for a word of memory, which is read directly.
+    ///
+    /// # Errors
+    /// If such a thread does not exist, or the library of the object does not have a `Read`.
+    pub fn reader(&self, cell: Cell) -> Result<Option<(Tid, Call)>, Fault> {
+        let object = self.world.objects.get(&cell.loc);
+        let object = object.ok_or_else(|| Fault::Wrong(format!("there is no object {}", cell.loc)))?;
+        if is_word(object) {
+            return Ok(None);
+        }
+        let can_read = self.readable.contains(&object.library);
+        let thread = self.world.tids().find(|t| self.world.node_of(*t) == cell.node).filter(|_| can_read);
+        let call = Call::new(object.library, "Read", &[cell.loc.into()]);
+        let none = || Fault::Wrong(format!("no thread of node {} can read {} at the end", cell.node, cell.loc));
+        Ok(Some((thread.ok_or_else(none)?, call)))
+    }
+
+    /// Runs a program in each thread. Returns their results, and the last values of these cells.
+    ///
+    /// # Errors
+    /// If a thread does not end, or makes a call that cannot be run.
+    pub fn programs(
+        &self,
+        fabric: Fabric,
+        switches: Switches,
+        limit: Duration,
+        programs: &[Prog],
+        observed: &[Cell],
+    ) -> Result<(Vec<Val>, Vec<Val>), Fault> {
+        let start = Barrier::new(programs.len());
+        let body = |thread: &mut Thread<'_>| {
+            if fabric == Fabric::Local {
+                // Threads begin together, apart from a short random delay.
+                start.wait();
+                (0..fastrand::u32(..400)).for_each(|_| std::hint::spin_loop());
+            }
+            let own = self.interpreted();
+            thread.within(limit, |thread| own.run(thread, &programs[thread.id().index()]))
+        };
+        self.group.run_until(fabric, switches, body, |made, network: &dyn RemoteFabric| {
+            let value = |cell: &Cell| match self.reader(*cell)? {
+                None => self.value(network.last(*made.object::<Word>(cell.loc)?)),
+                Some((t, read)) => self.interpreted().call(&mut Thread::new(made, t, network.port(t)), &read),
+            };
+            observed.iter().map(value).collect()
+        })
+    }
+
+    /// Runs `body` in each thread, with a state of the interpreter, and returns the results.
+    ///
+    /// # Errors
+    /// If a thread fails or does not end.
+    pub fn run<R: Send>(
+        &self,
+        fabric: Fabric,
+        body: impl Fn(&mut Thread<'_>, &Interpreted<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<Vec<R>, Fault> {
+        self.group.run(fabric, |thread| body(thread, &self.interpreted()))
+    }
+
+    /// Returns the state of a thread before its first operation.
+    #[must_use]
+    pub fn interpreted(&self) -> Interpreted<'_> {
+        let polled = vec![(0, 0); usize::from(self.world.nodes)];
+        Interpreted { of: self, state: RefCell::new(InterpreterState { ids: FxHashMap::default(), polled }) }
+    }
+
+    /// Encodes a value.
+    fn word(&self, v: Val) -> i64 {
+        match v {
+            Val::Int(i) if (-OTHERS..OTHERS).contains(&i) => i,
+            Val::Bot => BOT,
+            _ => {
+                let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+                let at = others.iter().position(|other| *other == v).unwrap_or_else(|| {
+                    others.push(v);
+                    others.len() - 1
+                });
+                OTHERS + at as i64
+            }
+        }
+    }
+
+    /// Decodes what [`Self::word`] made, or a sum of integers.
+    fn value(&self, word: i64) -> Result<Val, Fault> {
+        if (-OTHERS..OTHERS).contains(&word) {
+            return Ok(Val::Int(word));
+        }
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = usize::try_from(word.saturating_sub(OTHERS)).ok().and_then(|at| others.get(at).copied());
+        let large = || Fault::Wrong(format!("{word} is not between -2^60 and 2^60, the integers of litmus tests"));
+        if word == BOT { Ok(Val::Bot) } else { other.ok_or_else(large) }
+    }
+}
+
+fn is_word(object: &Object) -> bool {
+    object.library == WAIT || object.library == TSO
+}
+
+/// Returns the entries of the libraries of a world and of `others`, and of all that they call, each after those that it calls.
+///
+/// # Errors
+/// If a library or variant does not exist.
+pub(crate) fn chosen<'e>(
+    entries: &'e [Entry],
+    world: &World,
+    others: impl IntoIterator<Item = Name>,
+    variants: &BTreeMap<String, String>,
+) -> Result<Vec<&'e Entry>, Fault> {
+    for (name, variant) in variants {
+        named(entries, name)?.variant(variant)?;
+    }
+    let used: BTreeSet<Name> = world.objects.values().map(|o| o.library).chain(others).collect();
+    let mut order = Vec::new();
+    for name in used {
+        below(entries, name, &mut order)?;
+    }
+    order.into_iter().map(|name| Ok(named(entries, name.text())?)).collect()
+}
+
+/// Adds a library after all that it calls.
+fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), Fault> {
+    if name == WAIT || name == TSO || order.contains(&name) {
+        return Ok(());
+    }
+    for called in named(entries, name.text())?.below.names() {
+        below(entries, called, order)?;
+    }
+    order.push(name);
+    Ok(())
+}
+
+/// A thread whose calls are interpreted.
+pub struct Interpreted<'i> {
+    of: &'i Interpreter,
+    state: RefCell<InterpreterState>,
+}
+
+struct InterpreterState {
+    /// The numbers of the identifiers that programs have used.
+    ids: FxHashMap<Val, Id>,
+    /// For each node, the number of operations towards it, and how many of them the thread has polled.
+    polled: Vec<(usize, usize)>,
+}
+
+/// The value of a program, and the number of loops that it still breaks out of.
+type Evaluated = (Val, usize);
+
+impl Interpreted<'_> {
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// If it does not end, makes an illegal call, or breaks out of more loops than it is in. The last case means that
+    /// an assumption of the program does not hold.
+    pub fn run(&self, thread: &mut Thread<'_>, program: &Prog) -> Result<Val, Fault> {
+        let run = |thread: &mut Thread<'_>| match self.step(thread, program)? {
+            (v, 0) => Ok(v),
+            _ => Err(Fault::Discarded),
+        };
+        if thread.is_explored() { run(thread) } else { thread.timed(run) }
+    }
+
+    /// Makes a call, by the body of its method.
+    ///
+    /// # Errors
+    /// If it does not end, or cannot be run.
+    pub fn call(&self, thread: &mut Thread<'_>, call: &Call) -> Result<Val, Fault> {
+        if thread.is_explored() {
+            return thread.call(call);
+        }
+        if call.library == WAIT {
+            return self.operation(thread, Method::of(call));
+        }
+        if call.library == TSO {
+            return self.tso(thread, call);
+        }
+        let unknown = || Fault::Wrong(format!("{} is not implemented, so {call} cannot be run", call.library));
+        let implementation = self.of.implementations.get(&call.library).ok_or_else(unknown)?;
+        let body = match implementation.bodies() {
+            Some(bodies) => bodies.shared_program(&self.of.world, thread.id(), call),
+            None => implementation.program(&self.of.world, thread.id(), call),
+        };
+        self.run(thread, &body)
+    }
+
+    fn step(&self, thread: &mut Thread<'_>, program: &Prog) -> Result<Evaluated, Fault> {
+        // The continuation takes the program's place here instead of recursing, because programs may go on for long.
+        let mut rest;
+        let mut program = program;
+        let (mut made, mut idle) = (thread.made(), 0);
+        loop {
+            let next = match program {
+                Prog::Val(v) => return Ok((*v, 0)),
+                Prog::Break(k, v) => return Ok((*v, *k)),
+                Prog::Call(call) => return Ok((self.call(thread, call)?, 0)),
+                Prog::Loop(body) => {
+                    return thread.until(|thread| {
+                        let (v, left) = self.step(thread, body)?;
+                        Ok(left.checked_sub(1).map(|left| (v, left)))
+                    });
+                }
+                Prog::Bound => return Err(Fault::Late("a thread is at the end of its rounds".to_owned())),
+                Prog::Let(both) => match self.step(thread, &both.first)? {
+                    (v, 0) => (both.then)(v),
+                    left => return Ok(left),
+                },
+            };
+            rest = next;
+            program = &rest;
+            idle = if thread.made() == made { idle + 1 } else { 0 };
+            made = thread.made();
+            if idle > LONGEST {
+                return Err(Fault::Endless(format!("{} goes on without a call", thread.id())));
+            }
+        }
+    }
+
+    /// Makes an operation of RDMA-WAIT-RMW.
+    fn operation(&self, thread: &mut Thread<'_>, operation: Method) -> Result<Val, Fault> {
+        let t = thread.id();
+        thread.on_time(|| format!("{t} is still at {}", Call::from(operation)))?;
+        let (made, port) = thread.port()?;
+        let at = |x: Loc| made.object::<Word>(x).copied();
+        let (word, value) = (|v: Val| self.of.word(v), |word: i64| self.of.value(word));
+        let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
+        let row = |xs: Val| words(xs).into_iter().map(at).collect::<Result<Vec<_>, _>>();
+        let ids = &mut self.state.borrow_mut().ids;
+        let mut id = |d: Val| match d {
+            Val::NoWid => 0,
+            _ => {
+                let next = 1 + ids.len() as Id;
+                *ids.entry(d).or_insert(next)
+            }
+        };
+        // A fabric finds by the ends of a row whether it lies in order. A program may name words in any order.
+        let is_sorted = |words: &[Word]| words.is_sorted_by(|x, y| x.node == y.node && x.at < y.at);
+        match operation {
+            Method::Read { x } => return value(port.read(at(x)?)?),
+            Method::CAS { x, v1, v2 } => return value(port.cas(at(x)?, word(v1), word(v2))?),
+            Method::Xchg { x, v } => return value(port.xchg(at(x)?, word(v))?),
+            Method::FAA { x, v } => return number(value(port.faa(at(x)?, number(v)?)?)?).map(Val::Int),
+            Method::Write { x, v } => port.write(at(x)?, word(v))?,
+            Method::Mfence {} => port.mfence()?,
+            Method::Get { x, y, d } => port.get(at(x)?, at(y)?, id(d))?,
+            Method::Put { x, y, d } => port.put(at(x)?, at(y)?, id(d))?,
+            Method::RCAS { x, y, v1, v2, d } => port.rcas(at(x)?, at(y)?, word(v1), word(v2), id(d))?,
+            Method::RFAA { x, y, v, d } => port.rfaa(at(x)?, at(y)?, number(v)?, id(d))?,
+            Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v), id(d))?,
+            Method::GetWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
+                let (to, from, d) = (row(xs)?, row(ys)?, id(d));
+                match is_sorted(&to) && is_sorted(&from) {
+                    true => port.get_words(&to, &from, d)?,
+                    false => to.iter().zip(&from).try_for_each(|(&to, &from)| port.get(to, from, d))?,
+                }
+            }
+            Method::PutWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
+                let (to, from, d) = (row(xs)?, row(ys)?, id(d));
+                match is_sorted(&to) && is_sorted(&from) {
+                    true => port.put_words(&to, &from, d)?,
+                    false => to.iter().zip(&from).try_for_each(|(&to, &from)| port.put(to, from, d))?,
+                }
+            }
+            Method::Wait { d } => port.wait(id(d))?,
+            Method::Rfence { n } => port.rfence(n.0.into())?,
+            _ => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+        }
+        Ok(Val::Unit)
+    }
+
+    /// Makes a call of RDMA-TSO-RMW.
+    fn tso(&self, thread: &mut Thread<'_>, call: &Call) -> Result<Val, Fault> {
+        let place = |n: Node| usize::from(n.0) - 1;
+        match Tso::of(call) {
+            other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+            // A fabric may post several operations for the words, and a poll would take one of them.
+            Tso::GetWords { .. } | Tso::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+            Tso::Poll { n } => {
+                let (begun, polled) = self.state.borrow().polled[place(n)];
+                if polled >= begun {
+                    return Err(Fault::Endless(format!("{} polls where nothing is under way", thread.id())));
+                }
+                thread.port()?.1.poll(n.0.into())?;
+                self.state.borrow_mut().polled[place(n)].1 += 1;
+                Ok(tso::identifier(n.into(), polled))
+            }
+            method => {
+                let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
+                let result = self.operation(thread, of_wait)?;
+                let Some(n) = tso::towards(&self.of.world, call) else { return Ok(result) };
+                let begun = &mut self.state.borrow_mut().polled[place(n)].0;
+                *begun += 1;
+                Ok(tso::identifier(n.into(), *begun - 1))
+            }
+        }
+    }
+}
