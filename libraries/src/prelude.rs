@@ -31,7 +31,7 @@ pub mod any {
     pub use mowgli_core::term::implementation::Implementation;
     pub use mowgli_core::term::method::{methods, named_by};
     pub use mowgli_core::term::parts::{ObjectTerm, PartTerm, Parts, parts};
-    pub use mowgli_core::term::program::{Prog, prog};
+    pub use mowgli_core::term::script::Script;
     pub use mowgli_core::term::shape::{Index, ShapeTerm, Shapes, other_than, plus, shape, shapes, step, step_of, sum};
     pub use mowgli_core::value::Val;
     pub use mowgli_core::world::{Object, World};

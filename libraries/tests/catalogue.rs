@@ -14,7 +14,7 @@ use mowgli_core::soundness::client::{clients, worlds};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementation, Implementations};
 use mowgli_core::term::method::{self, ArgumentKind, named_by};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::term::shape::{Shapes, plus, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -185,7 +185,7 @@ fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
         Unfolder { libraries, implementations: &implementations, world: &world, rounds: 1, limit: 100, expired };
     for owner in [0, 2] {
         let entry = Val::tuple(&[owner, 0, 1].map(Val::Int));
-        let lookup = Prog::call(Method::Lookup { x, key: 0.into() }.into());
+        let lookup = Script::from(Method::lookup(x, 0));
         let unfolding = unfolder.unfold(Tid(1), &lookup, &|_| vec![entry]);
         let fault = unfolding.ill_defined.expect("the slot is not declared");
         assert!(fault.contains("TryRead"), "{fault}");

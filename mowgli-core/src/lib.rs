@@ -11,12 +11,13 @@
 //!
 //! ```
 //! use mowgli_core::algebra::{Spec, spec};
+//! use mowgli_core::term::body::body;
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
 //! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::library::{Hints, Libraries, Library};
 //! use mowgli_core::term::method::{methods, named_by};
 //! use mowgli_core::search::problem::Problem;
-//! use mowgli_core::term::program::prog;
+//! use mowgli_core::term::script::Script;
 //! use mowgli_core::stamp::plain_stamps;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
@@ -56,7 +57,7 @@
 //! impl Hints for Memory {}
 //!
 //! let [x, y] = ["x", "y"].map(Loc::new);
-//! let thread = |mine: Loc, other: Loc| prog! { write(mine, 1); read(other) };
+//! let thread = |mine: Loc, other: Loc| Script::from(body! { write(mine, 1); read(other) });
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
 //! world.objects.extend([x, y].map(|x| (x, Object::new(MEMORY))));
 //! let (libraries, programs) = (Libraries::over(|_, _: Sc| true).with(Memory), [thread(x, y), thread(y, x)]);

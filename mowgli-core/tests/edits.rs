@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, Scope, all_nodes, here, me, nodes, only};
+use mowgli_core::expr::{Expr, all_nodes, here, me, nodes, only};
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::rewrite::edit::{Change, Edited, Edits, calls};
 use mowgli_core::rewrite::mutants::{edits, weaker};
 use mowgli_core::rewrite::sites::sites;
 use mowgli_core::simple::Over;
 use mowgli_core::term::body::{Bodies, bodies, body};
+use mowgli_core::term::code::{CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
@@ -63,36 +64,34 @@ fn world() -> World {
     world
 }
 
-/// The calls of a program in which every read returns 7, and its value.
-fn made(program: &Prog) -> Vec<String> {
-    /// A value, or a break.
-    fn run(program: &Prog, made: &mut Vec<String>) -> Result<Val, Val> {
-        match program {
-            Prog::Val(v) => Ok(*v),
-            Prog::Break(_, v) => Err(*v),
-            Prog::Bound => Ok(Val::Unit),
-            Prog::Call(call) => {
+/// The calls of code in which every read returns 7, and each loop has one iteration.
+fn made(world: &World, thread: Tid, mut code: CodeState) -> Vec<String> {
+    let mut made = Vec::new();
+    loop {
+        match code.next(CodePlace { world, thread }) {
+            CodePoint::Call(call) => {
                 made.push(call.to_string());
-                Ok(if call.method.text() == "Read" { Val::Int(7) } else { Val::Unit })
+                code.returned(if call.method.text() == "Read" { Val::Int(7) } else { Val::Unit });
             }
-            Prog::Let(both) => run(&(both.then)(run(&both.first, made)?), made),
-            // One round.
-            Prog::Loop(body) => Ok(run(body, made).unwrap_or_else(|v| v)),
+            CodePoint::Loop => code.begin(),
+            _ => return made,
         }
     }
-    let mut made = Vec::new();
-    let _ = run(program, &mut made);
-    made
+}
+
+/// The calls of a call's body.
+fn of_call(of: &dyn Implementation, world: &World, thread: Tid, call: &Call) -> Vec<String> {
+    made(world, thread, CodeState::of_call(&of.script(world, thread, call), call))
 }
 
 /// The calls of One(x).
 fn of_one(of: &impl Implementation) -> String {
-    made(&of.body(&world(), Tid(1), &Call::from(Own::One { x: Loc::new("x") }))).join("; ")
+    of_call(of, &world(), Tid(1), &Call::from(Own::One { x: Loc::new("x") })).join("; ")
 }
 
 /// The calls of One(x) and of Other(), and the edits that change nothing.
 fn both(edited: &Edited) -> (String, Vec<String>) {
-    let other = made(&edited.body(&world(), Tid(1), &Own::Other {}.into())).join("; ");
+    let other = of_call(edited, &world(), Tid(1), &Own::Other {}.into()).join("; ");
     (format!("{} | {other}", of_one(edited)), edited.idle())
 }
 
@@ -278,18 +277,15 @@ fn a_delayed_call_whose_result_is_used_is_named() {
 }
 
 #[test]
-fn a_rust_function_cannot_be_edited() {
-    struct Function;
-    impl Implementation for Function {
+fn an_implementation_without_bodies_cannot_be_edited() {
+    struct Empty;
+    impl Implementation for Empty {
         fn target(&self) -> mowgli_core::ids::Name {
             OWN
         }
         fn declare(&self, _: &mut World) {}
-        fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
-            Prog::unit()
-        }
     }
-    let mistake = Function.without(calls!(Method::Fence {})).mistake();
+    let mistake = Empty.without(calls!(Method::Fence {})).mistake();
     assert!(mistake.is_some_and(|why| why.contains("write them with `bodies!`")));
 }
 
@@ -306,13 +302,13 @@ mowgli_core::methods! {
 #[test]
 fn operands_change_places_and_sets_get_the_own_node() {
     let [x, y] = ["x", "y"].map(|x| Expr::from(Loc::new(x)));
-    let scope = Scope::new(&World::new(2, &[Node(1)]), Tid(1), &[]);
+    let world = World::new(2, &[Node(1)]);
     let of = |call: mowgli_core::term::body::Body, table: &[mowgli_core::term::method::Method], name: &str| {
         let call = call.calls().remove(0);
         let method = table.iter().find(|m| m.name == call.method).expect("a method");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");
         let Change::Instead(instead) = edit.change else { panic!("it puts something in place of the call") };
-        made(&instead(&call).expect("something else").program(&scope)).join("; ")
+        made(&world, Tid(1), CodeState::start(&Script::of(&instead(&call).expect("something else")))).join("; ")
     };
     let send = || Far::send(x, y, all_nodes().without(here()));
     assert_eq!(of(send(), Far::TABLE, "from and to change places"), "Send(y, x, {2})");
@@ -331,7 +327,8 @@ fn a_site_is_of_the_library_that_it_calls() {
     assert_eq!(sites.len(), 2);
     let left = |edited: &Edited| {
         [1, 2].map(|t| {
-            made(&edited.body(&World::new(1, &[Node(1); 2]), Tid(t), &Own::One { x: Loc::new("x") }.into())).is_empty()
+            let call = Own::One { x: Loc::new("x") }.into();
+            of_call(edited, &World::new(1, &[Node(1); 2]), Tid(t), &call).is_empty()
         })
     };
     assert_eq!(left(&of.clone().without(calls!(Far::Write { .. }))), [false, true]);

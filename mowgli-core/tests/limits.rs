@@ -9,6 +9,7 @@ use crate::x86_tso::Tso::F;
 use crate::x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Method as Word, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::search::enumerate::rechosen;
@@ -20,11 +21,11 @@ use mowgli_core::simple::{Over, Simple};
 use mowgli_core::soundness::client::{MOST, Subject, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, local, run};
-use mowgli_core::term::body::bodies;
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::{methods, named_by};
-use mowgli_core::term::program::{Prog, prog};
+use mowgli_core::term::script::Script;
 use mowgli_core::term::shape::shapes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -35,13 +36,14 @@ fn words(threads: usize) -> World {
     world
 }
 
-fn asked<T>(libraries: &Libraries, programs: &[Prog], limits: Limits<'_>, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
-    ask(&Problem { limits, ..Problem::of(libraries, &words(programs.len()), programs) })
+fn asked<T>(libraries: &Libraries, bodies: &[Body], limits: Limits<'_>, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
+    let programs: Vec<Script> = bodies.iter().map(Script::of).collect();
+    ask(&Problem { limits, ..Problem::of(libraries, &words(programs.len()), &programs) })
 }
 
-fn store_buffering() -> [Prog; 2] {
+fn store_buffering() -> [Body; 2] {
     let [x, y] = ["x", "y"].map(Loc::new);
-    [prog! { write(x, 1); read(y) }, prog! { write(y, 1); read(x) }]
+    [body! { write(x, 1); read(y) }, body! { write(y, 1); read(x) }]
 }
 
 /// Wherever the time runs out, the answer is either whole or says that it is not.
@@ -65,29 +67,6 @@ fn a_late_clock_is_never_an_answer() {
         for (answer, whole) in within(asks).into_iter().zip([Ok(4), Ok(4), Ok(0)]) {
             assert!(answer == whole || answer == Err(Stop::Time), "{answer:?} after {asks} asks");
         }
-    }
-}
-
-/// The search reports an endless program, whether it makes calls or not, and whether values flow or are guessed.
-#[test]
-fn a_program_without_end_is_reported() {
-    fn idle() -> Prog {
-        Prog::unit().bind(|_| idle())
-    }
-    fn reads() -> Prog {
-        prog! { let _v = read(Loc::new("x")); reads() }
-    }
-    fn writes() -> Prog {
-        prog! { let _v = write(Loc::new("x"), 1); writes() }
-    }
-    let libraries = Libraries::over(to).with(Memory);
-    for program in [idle(), reads(), writes()] {
-        asked(&libraries, &[program], Limits::default(), |problem| {
-            for found in [Some(problem.outcomes_by_guessing()), problem.outcomes_by_flow()].into_iter().flatten() {
-                let why = "P1 has not ended after 500 instructions: let its recursion end, and wait with `loop`";
-                assert_eq!(found.all().map(|all| all.len()), Err(Stop::IllDefined(why.to_owned())));
-            }
-        });
     }
 }
 
@@ -185,9 +164,9 @@ fn clients_are_made_until_the_time_is_up() {
 #[test]
 fn ways_to_choose_are_distinguished_until_the_time_is_up() {
     let x = Loc::new("x");
-    let writing = |n: i64| Prog::all((1..=n).map(|v| write(x, v)));
+    let writing = |n: i64| Body::all((1..=n).map(|v| write(x, v)));
     let libraries = Libraries::over(to).with(Memory);
-    let execution = |programs: &[Prog]| {
+    let execution = |programs: &[Body]| {
         asked(&libraries, programs, Limits::default(), |problem| {
             let mut found = None;
             let _ = problem.explore(&mut |solver| {
@@ -212,8 +191,8 @@ fn ways_to_choose_are_distinguished_until_the_time_is_up() {
 #[test]
 fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     let x = Loc::new("x");
-    let programs: Vec<Prog> =
-        (0..12).map(|_| prog! { let a = read(x); let b = read(x); Prog::Val(Val::tuple(&[a, b])) }).collect();
+    let programs: Vec<Body> =
+        (0..12).map(|_| body! { let a = read(x); let b = read(x); Expr::tuple([a, b]) }).collect();
     let writing = (1..=4).map(|v| write(x, v));
     let programs = [programs, writing.collect()].concat();
     let expired = late_after(200_000);
@@ -246,8 +225,8 @@ fn what_is_admitted_may_depend_on_results() {
 #[test]
 fn a_bound_of_no_rounds_is_a_limit() {
     let [x, y] = ["x", "y"].map(Loc::new);
-    let swapping = prog! { let v = read(x); write(y, 1); Prog::break_if(v == Val::Int(1)) }.repeat();
-    let programs = [swapping, prog! { let a = read(y); write(x, 1); Prog::Val(a) }];
+    let swapping = body! { loop { let v = read(x); write(y, 1); if (v == 1) { break } } };
+    let programs = [swapping, body! { let a = read(y); write(x, 1); a }];
     let within = |rounds| {
         let limits = Limits { rounds, ..Limits::default() };
         asked(&Libraries::over(to).with(Memory), &programs, limits, |p| p.outcomes().all())
@@ -291,8 +270,8 @@ impl Implementation for Wide {
         world.objects.insert(Loc(WIDE.part("word")), word());
     }
 
-    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
-        write(Loc(WIDE.part("word")), 1)
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(bodies! { static Method: Go { .. } => { write(Loc(WIDE.part("word")), 1) } })
     }
 }
 

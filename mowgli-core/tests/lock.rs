@@ -3,43 +3,45 @@
 use std::sync::Arc;
 
 use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, fence, read, to, word, write};
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::search::problem::Problem;
 use mowgli_core::soundness::local::Reason;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, run};
+use mowgli_core::term::body::{Body, body};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::{Prog, prog};
-use mowgli_core::value::Val;
+use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 
-fn results(programs: &[Prog]) -> Vec<String> {
+fn results<const N: usize>(bodies: [Body; N]) -> Vec<String> {
+    let programs = bodies.map(Script::from);
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
     let libraries = Libraries::over(to).with(Memory);
-    let problem = Problem::of(&libraries, &world, programs);
+    let problem = Problem::of(&libraries, &world, &programs);
     let all = problem.outcomes();
     all.all().expect("nothing stops it").keys().map(|o| format!("{:?}", o.outputs)).collect()
 }
 
-fn store_buffering(between: &Prog) -> Vec<String> {
+fn store_buffering(between: &Body) -> Vec<String> {
     let (x, y) = (Loc::new("x"), Loc::new("y"));
-    let thread = |mine: Loc, other: Loc, between: Prog| prog! { write(mine, 1); between; read(other) };
-    results(&[thread(x, y, between.clone()), thread(y, x, between.clone())])
+    let thread = |mine: Loc, other: Loc, between: Body| body! { write(mine, 1); between; read(other) };
+    results([thread(x, y, between.clone()), thread(y, x, between.clone())])
 }
 
 #[test]
 fn store_buffering_needs_fences() {
-    assert_eq!(store_buffering(&Prog::unit()), ["[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"]);
+    assert_eq!(store_buffering(&Body::unit()), ["[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"]);
     assert_eq!(store_buffering(&fence()), ["[0, 1]", "[1, 0]", "[1, 1]"]);
 }
 
 #[test]
 fn message_passing_works() {
     let (x, y) = (Loc::new("x"), Loc::new("y"));
-    let sender = prog! { write(x, 1); write(y, 1); Prog::unit() };
-    let receiver = prog! { let a = read(y); let b = read(x); Prog::Val(Val::tuple(&[a, b])) };
-    assert_eq!(results(&[sender, receiver]), ["[(), (0, 0)]", "[(), (0, 1)]", "[(), (1, 1)]"]);
+    let sender = body! { write(x, 1); write(y, 1); Body::unit() };
+    let receiver = body! { let a = read(y); let b = read(x); Expr::tuple([a, b]) };
+    assert_eq!(results([sender, receiver]), ["[(), (0, 0)]", "[(), (0, 1)]", "[(), (1, 1)]"]);
 }
 
 fn checked(spin: Spin, calls: usize) -> Report {

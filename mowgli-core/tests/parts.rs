@@ -4,9 +4,9 @@ use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, all_nodes, all_threads, here, initial, me, node, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::code::{CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::{Implementation, misdeclared};
 use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -21,7 +21,7 @@ mowgli_core::methods! {
 const WEAK: Name = Name::literal("weak");
 const WORD: Name = Name::literal("word");
 
-/// An implementation of the upper layer. Its body by a function returns another number than that by terms.
+/// An implementation of the upper layer.
 struct Layer(Parts);
 
 impl Implementation for Layer {
@@ -39,10 +39,6 @@ impl Implementation for Layer {
 
     fn bodies(&self) -> Option<&Bodies> {
         Some(bodies! { static Strong: Get { x } => { let _x = x; 1 } })
-    }
-
-    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
-        Prog::Val(Val::Int(2))
     }
 }
 
@@ -123,11 +119,9 @@ fn terms_are_in_force_where_a_function_says_something_else() {
     let layer = Layer(parts! { x => x.part("word", []) => word(); });
     let of: &dyn Implementation = &layer;
     let call = Call::from(Strong::Get { x: Loc::new("x") });
-    let value = |program: Prog| match program {
-        Prog::Let(both) => (both.then)(Val::Unit),
-        other => other,
-    };
-    assert!(matches!(value(of.program(&world(), Tid(1), &call)), Prog::Val(Val::Int(1))));
+    let mut code = CodeState::of_call(&of.script(&world(), Tid(1), &call), &call);
+    let ended = code.next(CodePlace { world: &world(), thread: Tid(1) });
+    assert_eq!(ended, CodePoint::Ended(Val::Int(1)));
     let mut with_parts = world();
     of.add_objects(&mut with_parts);
     assert!(!with_parts.objects.contains_key(&Loc::new("x").part("hidden")));

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 
-use crate::x86_tso::{Changed, LOCK, Lock, Spin, read, to, word, write};
+use crate::x86_tso::{Changed, LOCK, Lock, Method as Word, Section, Spin, read, to, word, write};
 use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::event::{Call, Cell};
+use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::search::outcome::Outcome;
@@ -14,9 +15,10 @@ use mowgli_core::search::problem::Problem;
 use mowgli_core::soundness::client::{Client, Subject, well_formed};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::program::{Prog, prog};
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use proptest::prelude::*;
@@ -95,20 +97,35 @@ impl Implementation for Flags {
         }
     }
 
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let own = flag(call.loc(0), thread);
-        let others: Vec<Loc> = world.tids().filter(|&t| t != thread).map(|t| flag(call.loc(0), t)).collect();
-        let down = if matches!(self, Self::NeverLowered) { 1 } else { 0 };
-        match call.method.text() {
-            "Acquire" if matches!(self, Self::Blind) => prog! { read(own); write(own, 1).repeat() },
-            "Acquire" => prog! {
-                write(own, 1);
-                crate::x86_tso::fence();
-                Prog::all(others.iter().map(|&x| {
-                    prog! { let v = read(x); Prog::break_if(v == Val::Int(0)) }.repeat()
-                }))
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(match self {
+            Self::Waiting => bodies! { static Section:
+                Acquire { l } => { raise_and_wait(l) }
+                Release { l } => { Word::write(own(l), 0) }
             },
-            _ => write(own, down),
+            Self::NeverLowered => bodies! { static Section:
+                Acquire { l } => { raise_and_wait(l) }
+                Release { l } => { Word::write(own(l), 1) }
+            },
+            Self::Blind => bodies! { static Section:
+                Acquire { l } => { Word::read(own(l)); loop { Word::write(own(l), 1) } }
+                Release { l } => { Word::write(own(l), 0) }
+            },
+        })
+    }
+}
+
+/// The flag of the calling thread.
+fn own(l: Expr) -> Expr {
+    l.part("flag", [me()])
+}
+
+fn raise_and_wait(l: Expr) -> Body {
+    body! {
+        Word::write(own(l), 1);
+        crate::x86_tso::fence();
+        for t in (all_threads()) {
+            if ((t) != (me())) { loop { let v = Word::read(l.part("flag", [t])); if (v == 0) { break } } }
         }
     }
 }
@@ -183,22 +200,23 @@ enum Statement {
 
 const WORDS: [&str; 2] = ["x", "y"];
 
-fn made(statements: &[Statement]) -> Prog {
-    Prog::all(statements.iter().map(|s| match *s {
+fn made(statements: &[Statement]) -> Body {
+    Body::all(statements.iter().map(|s| match *s {
         Statement::Write(x, v) => write(Loc::new(WORDS[x]), v),
         Statement::Await(x, v) => {
-            prog! { let seen = read(Loc::new(WORDS[x])); Prog::break_if(seen == Val::Int(v)) }.repeat()
+            body! { loop { let seen = read(Loc::new(WORDS[x])); if (seen == v) { break } } }
         }
         Statement::Fence => crate::x86_tso::fence(),
     }))
 }
 
-fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
+fn asked<T>(bodies: &[Body], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
+    let programs: Vec<Script> = bodies.iter().map(Script::of).collect();
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(WORDS.map(|x| (Loc::new(x), word())));
     let observed: Vec<Cell> = WORDS.map(|x| Cell { loc: Loc::new(x), node: Node(1) }).to_vec();
     let libraries = Libraries::over(to).with(COHERENT);
-    ask(&Problem { observed: &observed, ..Problem::of(&libraries, &world, programs) })
+    ask(&Problem { observed: &observed, ..Problem::of(&libraries, &world, &programs) })
 }
 
 /// The plain twin: threads that never go on are cut off at one of their awaits, where they read what is no good and last.
@@ -212,7 +230,7 @@ fn can_be_stuck(threads: &[Vec<Statement>]) -> bool {
             Some((i, Statement::Await(x, _))) => made(&statements[..i]).then(read(Loc::new(WORDS[x]))),
             _ => made(statements),
         });
-        let programs: Vec<Prog> = programs.collect();
+        let programs: Vec<Body> = programs.collect();
         let is_stuck = |outcome: &Outcome| {
             let mut waiting = threads.iter().zip(&cut).zip(&outcome.outputs);
             waiting.all(|((statements, cut), seen)| match cut.map(|i| statements[i]) {
@@ -232,7 +250,7 @@ proptest! {
     /// the outcomes of those that end.
     #[test]
     fn what_is_stuck_is_found(threads in proptest::collection::vec(proptest::collection::vec(statement(), 1..4), 2..4)) {
-        let programs: Vec<Prog> = threads.iter().map(|statements| made(statements)).collect();
+        let programs: Vec<Body> = threads.iter().map(|statements| made(statements)).collect();
         let found = asked(&programs, |problem| {
             let runs = problem.runs_and_idle();
             problem.stuck(&runs, &mut |_| true).all().expect("no limit").is_some()

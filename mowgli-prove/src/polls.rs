@@ -15,7 +15,6 @@ use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::implementation::Implementations;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -619,8 +618,7 @@ pub fn proved(variant: &str, options: &ProofOptions) -> Result<Proof, Error> {
         .ok_or_else(|| Unknown::new("variant of waits-to-polls", variant, COMPILERS.iter().map(|(name, _)| *name)))?;
     let (below, above) = (tso::switched(Switches::OFF), wait::switched(Switches::OFF));
     let polls = WaitsToPolls::new(&below, &above)?;
-    let identifiers = ["d", "e"].map(Name::literal).to_vec();
-    let compiling = Implementations::from([(WAIT, Arc::new(Compiling { by, identifiers }) as Arc<_>)]);
+    let compiling = Compiling::in_force(by, &["d", "e"].map(Name::literal), 1);
     let on_words = |(mut world, client): (World, Client)| {
         world.objects.values_mut().for_each(|object| object.library = TSO);
         (world, client)

@@ -21,7 +21,7 @@ use mowgli_core::search::solver::{Decision, Flow};
 use mowgli_core::soundness::client::{Client, clients};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementations, add_parts};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
 
@@ -792,7 +792,7 @@ const TURNING: usize = 6;
 fn executions_of(
     source: &ProofSource<'_>,
     world: &World,
-    programs: &[Prog],
+    programs: &[Script],
     (turning, expired): (&mut usize, &dyn Fn() -> bool),
     visit: &mut dyn FnMut(&Execution) -> bool,
 ) -> bool {

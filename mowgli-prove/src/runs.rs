@@ -7,14 +7,13 @@ use std::sync::Arc;
 use fastrand::Rng;
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{
-    Expr, ExprTerm, Scope, Surroundings, Var, all_nodes, all_threads, here, members, nodes, range,
-};
+use mowgli_core::expr::{Expr, ExprTerm, Surroundings, Var, all_nodes, all_threads, here, members, nodes, range};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::body::{Body, CallTerm};
+use mowgli_core::term::code::{CodePlace, CodePoint, CodeState};
 use mowgli_core::term::parts::{ObjectTerm, parts};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};
@@ -33,7 +32,7 @@ use random::{Pieces, operation};
 /// The values that calls return in runs.
 const VALUES: [i64; 4] = [0, 1, 2, 3];
 
-/// The most instructions of a run.
+/// The most calls and iterations of a run.
 const LONGEST: usize = 60;
 
 /// A call of a client, in a world.
@@ -46,37 +45,25 @@ struct RandomClient {
 /// The calls of a run with their results, and its value.
 type RunOfBody = (Vec<(Call, Val)>, Val);
 
-/// Runs a body, with random results. `None` if it has not ended after [`LONGEST`] instructions.
+/// Runs a body, with random results. `None` if it has not ended after [`LONGEST`] calls and iterations.
 fn run(rng: &mut Rng, client: &RandomClient, body: &Body) -> Option<RunOfBody> {
-    fn go(rng: &mut Rng, program: &Prog, calls: &mut Vec<(Call, Val)>, left: &mut usize) -> Option<(Val, usize)> {
-        *left = left.checked_sub(1)?;
-        match program {
-            Prog::Val(v) => Some((*v, 0)),
-            Prog::Break(levels, v) => Some((*v, *levels)),
-            Prog::Call(call) => {
+    let call = Call::new(SV, "Any", &client.args);
+    let (mut code, mut calls) = (CodeState::of_call(&Script::of(body), &call), Vec::new());
+    for _ in 0..LONGEST {
+        match code.next(CodePlace { world: &client.world, thread: client.thread }) {
+            CodePoint::Ended(v) => return Some((calls, v)),
+            CodePoint::Loop => code.begin(),
+            CodePoint::Iteration(_) => code.go_on(true),
+            CodePoint::Call(call) => {
                 let has_result = ["Read", "CAS"].contains(&call.method.text());
                 let v = if has_result { Val::Int(*rng.choice(&VALUES)?) } else { Val::Unit };
-                calls.push((call.as_ref().clone(), v));
-                Some((v, 0))
+                calls.push((call, v));
+                code.returned(v);
             }
-            Prog::Let(both) => match go(rng, &both.first, calls, left)? {
-                (v, 0) => go(rng, &(both.then)(v), calls, left),
-                broken => Some(broken),
-            },
-            Prog::Loop(round) => loop {
-                *left = left.checked_sub(1)?;
-                match go(rng, round, calls, left)? {
-                    (_, 0) => {}
-                    (v, levels) => break Some((v, levels - 1)),
-                }
-            },
-            Prog::Bound => None,
+            other => unreachable!("{other:?}"),
         }
     }
-    let scope = Scope::shared(&client.world, client.thread, &client.args);
-    let mut calls = Vec::new();
-    let (value, _) = go(rng, &body.program(&scope), &mut calls, &mut LONGEST.clone())?;
-    Some((calls, value))
+    None
 }
 
 /// A call of a path that a run must make.

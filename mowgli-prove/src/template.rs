@@ -157,10 +157,7 @@ impl<'a> ProofSource<'a> {
         (method, arguments): (Name, &[ArgumentForm]),
         worlds: &[World],
     ) -> Result<Vec<Branch<'a>>, Refusal> {
-        let bodies = self
-            .implementation
-            .bodies()
-            .ok_or_else(|| refusal!("its body is a Rust function, which cannot be read"))?;
+        let bodies = self.implementation.bodies().ok_or_else(|| refusal!("it has no body, which could be read"))?;
         let body = bodies.get(method.text()).ok_or_else(|| refusal!("it has no body, so no call of it returns"))?;
         let has_roles = self.has_roles();
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };

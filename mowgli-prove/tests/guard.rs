@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fastrand::Rng;
 use libtest_mimic::Trial;
 use mowgli_check::check::{CheckOptions, CheckQuestion, check};
-use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members};
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::Name;
 use mowgli_core::rewrite::edit::Edits;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::body::{Bodies, Body, Stmt, bodies, body};
@@ -22,7 +21,6 @@ use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::lemma::{Lemma, call, value};
 use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::term::parts::Parts;
-use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Rel, Spec, id, po, reads, same_thread, writes};
@@ -439,10 +437,6 @@ impl Implementation for Stating {
 
     fn bodies(&self) -> Option<&Bodies> {
         self.of.bodies()
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        self.of.body(world, thread, call)
     }
 
     fn lemmas(&self) -> Vec<Lemma> {

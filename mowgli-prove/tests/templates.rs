@@ -66,7 +66,7 @@ fn what_has_no_template_is_named() {
     let why = "what it does for one of ns depends on `x.copy[n] = x.copy[min(ns)]`";
     assert!(first_only.iter().all(|of| of.starts_with("Bcast") && of.contains(why)), "{first_only:?}");
     let in_rust = without_template(nlock, Arc::new(InRust));
-    assert_eq!(in_rust, ["Acq", "Rel"].map(|of| format!("{of}: its body is a Rust function, which cannot be read")));
+    assert_eq!(in_rust, ["Acq", "Rel"].map(|of| format!("{of}: it has no body, which could be read")));
     // A method that writes another number than promised has a template; its obligations are open.
     let by_two = without_template(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))));
     assert_eq!(by_two, Vec::<String>::new());

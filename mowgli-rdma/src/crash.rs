@@ -15,7 +15,6 @@ use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library, PlainSet};
 use mowgli_core::stamp::{Stamp, StampKind};
 use mowgli_core::term::method::{self, methods, named_by};
-use mowgli_core::term::program::Prog;
 use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
@@ -37,20 +36,6 @@ methods! {
 /// The calls of [`Method`] as a library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crash;
-
-/// Returns the program of a thread that may crash. In `made` each call follows an [`or_stops`], which breaks out of all loops
-/// of the program with the output of the thread at that point.
-#[must_use]
-pub fn crashing(made: Prog) -> Prog {
-    made.bind(|v| Prog::Break(1, v)).repeat().bind(|v| stop().map(move |_| v))
-}
-
-/// Returns a program that may stop before `next`, inside `loops` loops of its thread. `output` is the output of the thread
-/// then.
-#[must_use]
-pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
-    goes().bind(move |on| if on == Val::Bool(true) { next.clone() } else { Prog::Break(loops + 1, output) })
-}
 
 /// Describes the calls that a thread that may crash makes beside its statements.
 #[must_use]

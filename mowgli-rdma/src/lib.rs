@@ -9,7 +9,8 @@
 //! use mowgli_core::ids::{Loc, Name, Node, Wid};
 //! use mowgli_core::library::Libraries;
 //! use mowgli_core::search::problem::Problem;
-//! use mowgli_core::term::program::{Prog, prog};
+//! use mowgli_core::term::body::{Body, body};
+//! use mowgli_core::term::script::Script;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //! use mowgli_rdma::to;
@@ -18,14 +19,15 @@
 //! let (x, z, d) = (Loc::new("x"), Loc::new("z"), Val::Wid(Wid(Name::literal("d"))));
 //! let mut world = World::new(2, &[Node(1)]);
 //! world.objects.extend([(x, word(Node(1))), (z, word(Node(2)))]);
-//! let finals = |program: Prog| -> Vec<Val> {
+//! let finals = |body: Body| -> Vec<Val> {
 //!     let (libraries, observed) = (Libraries::over(to).with(Wait), [Cell { loc: z, node: Node(2) }]);
-//!     let problem = Problem { observed: &observed, ..Problem::of(&libraries, &world, std::slice::from_ref(&program)) };
+//!     let programs = [Script::from(body)];
+//!     let problem = Problem { observed: &observed, ..Problem::of(&libraries, &world, &programs) };
 //!     problem.outcomes().all().unwrap().into_keys().map(|o| o.finals[0]).collect()
 //! };
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];
-//! assert_eq!(finals(prog! { put(z, x, d); write(x, one) }), [zero, one]);
-//! assert_eq!(finals(prog! { put(z, x, d); wait(d); write(x, one) }), [zero]);
+//! assert_eq!(finals(body! { put(z, x, d); write(x, one) }), [zero, one]);
+//! assert_eq!(finals(body! { put(z, x, d); wait(d); write(x, one) }), [zero]);
 //! ```
 
 mod axioms;

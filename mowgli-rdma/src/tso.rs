@@ -5,17 +5,18 @@
 //! completes depends on all others, so it is not decomposable (LOCO Fig. 2), and hb is just `(ppo u so)+`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, rel};
 use mowgli_core::event::{Call, Cell, Event, Shape};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::{Expr, Opaque, all_nodes, node};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
 use mowgli_core::soundness::client::Subject;
+use mowgli_core::term::body::{Bodies, Body, body};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::method::named_by;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::implementation::{Implementation, Implementations};
+use mowgli_core::term::method::{ArgumentKind, Method as CallForm, named_by};
 use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
@@ -271,85 +272,107 @@ pub fn open_operations(d: Name, q: Qp) -> Val {
     Val::Loc(Loc(d.part(format_args!("open_{q}"))))
 }
 
+/// The same of an identifier, a node and the number of a queue pair.
+static OPEN: LazyLock<Opaque> = LazyLock::new(|| {
+    Opaque::new(|args| match args {
+        [Val::Wid(d), Val::Node(to), Val::Int(number)] => {
+            open_operations(d.0, Qp { to: *to, number: u8::try_from(*number).unwrap_or(1) })
+        }
+        other => other[0],
+    })
+});
+
+/// The number of the queue pair of a way.
+static QUEUE: LazyLock<Opaque> = LazyLock::new(|| {
+    Opaque::new(|args| match Way::of(args[0]) {
+        Ok(way) => Val::Int(way.queue.into()),
+        Err(_) => args[0],
+    })
+});
+
+fn open(d: Expr, to: Expr, number: Expr) -> Expr {
+    Expr::opaque("open", *OPEN, [d, to, number])
+}
+
 impl WaitByPolls {
     /// Polls once, and removes what was polled from the sets of all identifiers.
-    fn poll(q: Qp, all: &[Name]) -> Prog {
-        let all = all.to_vec();
-        let poll = if q.number == 1 { poll(q.to) } else { poll_by(Way { queue: q.number, ..Way::USUAL }, q.to) };
-        poll.bind(move |v| Prog::all(all.iter().map(|&d| set_remove(open_operations(d, q), v))))
+    fn poll(to: Expr, number: u8, all: &[Name]) -> Body {
+        let poll = match number {
+            1 => Method::poll(to),
+            queue => Method::poll_by(Val::from(Way { queue, ..Way::USUAL }), to),
+        };
+        let remove = |v: Expr, d: &Name| Method::set_remove(open(Wid(*d).into(), to, i64::from(number).into()), v);
+        poll.bind("v", |v| Body::all(all.iter().map(|d| remove(v, d))))
     }
 
-    fn wait(self, world: &World, d: Name, all: &[Name], queues: u8) -> Prog {
-        let of_pair = |q: Qp| {
-            let all = all.to_vec();
-            let round = set_is_empty(open_operations(d, q)).bind(move |empty| {
-                if empty == Val::Bool(true) {
-                    return Prog::Break(1, Val::Unit);
+    fn wait(self, d: Expr, all: &[Name], queues: u8) -> Body {
+        let of_pair = |to: Expr, number: u8| {
+            let poll = Self::poll(to, number, all);
+            let poll = if self == Self::PollOnce { poll.then(Body::leave(Val::Unit)) } else { poll };
+            body! {
+                loop {
+                    let empty = Method::set_is_empty(open(d, to, i64::from(number).into()));
+                    if (empty) { break }
+                    poll
                 }
-                let poll = Self::poll(q, &all);
-                if self == Self::PollOnce { poll.then(Prog::Break(1, Val::Unit)) } else { poll }
-            });
-            round.repeat()
+            }
         };
-        let asked = if self == Self::FirstNode { 1 } else { usize::from(world.nodes) };
-        let nodes = world.all_nodes().iter().take(asked);
-        let pairs = nodes.flat_map(|to| (1..=queues).map(move |number| Qp { to, number }));
-        Prog::all(pairs.map(of_pair))
+        let asked = if self == Self::FirstNode { Expr::from(NodeSet::default().with(Node(1))) } else { all_nodes() };
+        Body::each("n", asked, |to| Body::all((1..=queues).map(|number| of_pair(to, number))))
     }
 
     /// Whether what a method issues is put into the set of its identifier.
-    fn adds(self, issued: Method) -> bool {
+    fn adds(self, issued: &str) -> bool {
         match issued {
-            Method::Get { .. } | Method::GetWords { .. } => self != Self::GetsNotAdded,
-            Method::Put { .. } | Method::PutWords { .. } => self != Self::PutsNotAdded,
+            "Get" | "GetBy" | "GetWords" => self != Self::GetsNotAdded,
+            "Put" | "PutBy" | "PutWords" => self != Self::PutsNotAdded,
             _ => true,
         }
     }
 
-    /// The program of a thread that uses these identifiers, and so many queue pairs to each node, with every call of RDMA-WAIT-RMW
-    /// compiled.
-    #[must_use]
-    pub fn compiled(self, world: &World, identifiers: &[Name], queues: u8, program: &Prog) -> Prog {
-        match program {
-            Prog::Call(of_wait) => self.body(world, identifiers, queues, of_wait),
-            Prog::Let(both) => {
-                let (both, world, all) = (Arc::clone(both), world.clone(), identifiers.to_vec());
-                let first = self.compiled(&world, &all, queues, &both.first);
-                first.bind(move |v| self.compiled(&world, &all, queues, &(both.then)(v)))
-            }
-            Prog::Loop(body) => self.compiled(world, identifiers, queues, body).repeat(),
-            Prog::Val(_) | Prog::Break(..) | Prog::Bound => program.clone(),
-        }
-    }
-
-    fn body(self, world: &World, identifiers: &[Name], queues: u8, of_wait: &Call) -> Prog {
-        let wid = of_wait.args.iter().find_map(|arg| match arg {
-            Val::Wid(d) => Some(d.0),
-            _ => None,
-        });
-        if of_wait.method.text() == "Wait" {
-            return wid.map_or(Prog::unit(), |d| self.wait(world, d, identifiers, queues));
-        }
-        let args: Vec<Val> = of_wait.args.iter().filter(|a| !matches!(a, Val::Wid(_) | Val::NoWid)).copied().collect();
-        let same = Call { library: TSO, args: args.into_iter().collect(), ..of_wait.clone() };
-        let (usual, issued) = (Method::of(&same).usual().0, Prog::call(same.clone()));
-        let by = queue_pair(world, &same).filter(|_| is_remote(usual));
-        match (by, wid.filter(|_| self.adds(usual))) {
-            (Some(q), Some(d)) => issued.bind(move |id| set_add(open_operations(d, q), id)),
-            (Some(_), None) => issued.then(Prog::unit()),
-            (None, _) => issued,
-        }
+    /// Makes the call of RDMA-TSO-RMW of the same name, and puts it into the set of its identifier.
+    fn issue(self, method: &'static CallForm, args: &[Expr]) -> Body {
+        let of_kind =
+            |kind: ArgumentKind| method.takes.iter().zip(args).find(|((_, own), _)| *own == kind).map(|(_, arg)| *arg);
+        let others = method.takes.iter().zip(args).filter(|((_, kind), _)| *kind != ArgumentKind::Id);
+        let issued = Body::call(TSO, method.name, others.map(|(_, arg)| *arg));
+        let (place, places) = (of_kind(ArgumentKind::Placed), of_kind(ArgumentKind::Places));
+        let Some(far) = place.or_else(|| places.map(Expr::first)) else { return issued };
+        let number = of_kind(ArgumentKind::Way).map_or_else(|| 1.into(), |w| Expr::opaque("queue", *QUEUE, [w]));
+        let Some(d) = of_kind(ArgumentKind::Id).filter(|_| self.adds(method.name)) else {
+            return issued.then(Body::unit());
+        };
+        issued.bind("id", |id| {
+            let add = Method::set_add(open(d, node(far), number), id);
+            Body::branch(d.is_not(Val::NoWid), add, Body::unit())
+        })
     }
 }
 
-/// The compiler as an implementation of RDMA-WAIT-RMW for programs that use these identifiers, so that executions tell which call an
-/// event is of. It is none that could stand beside other code.
+/// The compiler as an implementation of RDMA-WAIT-RMW, so that executions tell which call an event is of. It is none that could
+/// stand beside other code.
 #[derive(Clone, Debug)]
-pub struct Compiling {
-    /// The compiler.
-    pub by: WaitByPolls,
-    /// The identifiers that there are.
-    pub identifiers: Vec<Name>,
+pub struct Compiling(Bodies);
+
+impl Compiling {
+    /// Returns the compiler for programs that use these identifiers, and so many queue pairs to each node.
+    #[must_use]
+    pub fn new(by: WaitByPolls, identifiers: &[Name], queues: u8) -> Self {
+        let with = |bodies: Bodies, method: &'static CallForm| {
+            let names: Vec<&'static str> = method.takes.iter().map(|(name, _)| *name).collect();
+            bodies.with(wait::Method::TABLE, method.name, &names, |args| match (method.name, args) {
+                ("Wait", &[d]) => by.wait(d, identifiers, queues),
+                _ => by.issue(method, args),
+            })
+        };
+        Self(wait::Method::TABLE.iter().fold(Bodies::default(), with))
+    }
+
+    /// Returns the same as the implementations that are in force.
+    #[must_use]
+    pub fn in_force(by: WaitByPolls, identifiers: &[Name], queues: u8) -> Implementations {
+        Implementations::from([(wait::WAIT, Arc::new(Self::new(by, identifiers, queues)) as Arc<_>)])
+    }
 }
 
 impl Implementation for Compiling {
@@ -359,7 +382,7 @@ impl Implementation for Compiling {
 
     fn declare(&self, _: &mut World) {}
 
-    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
-        self.by.body(world, &self.identifiers, 1, call)
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.0)
     }
 }

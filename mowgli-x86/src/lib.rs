@@ -9,7 +9,8 @@
 //! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::library::Libraries;
 //! use mowgli_core::search::problem::Problem;
-//! use mowgli_core::term::program::{Prog, prog};
+//! use mowgli_core::term::body::{Body, body};
+//! use mowgli_core::term::script::Script;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //! use mowgli_x86::to;
@@ -18,13 +19,13 @@
 //! let [x, y] = ["x", "y"].map(Loc::new);
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
 //! world.objects.extend([x, y].map(|x| (x, word())));
-//! let both_read_0 = |between: Prog| -> bool {
-//!     let thread = |mine, other| prog! { write(mine, Val::Int(1)); between.clone(); read(other) };
-//!     let (libraries, programs) = (Libraries::over(to).with(X86Tso), [thread(x, y), thread(y, x)]);
+//! let both_read_0 = |between: Body| -> bool {
+//!     let thread = |mine, other| body! { write(mine, Val::Int(1)); between.clone(); read(other) };
+//!     let (libraries, programs) = (Libraries::over(to).with(X86Tso), [thread(x, y), thread(y, x)].map(Script::from));
 //!     let problem = Problem::of(&libraries, &world, &programs);
 //!     problem.outcomes().all().unwrap().into_keys().any(|o| o.outputs == [Val::Int(0), Val::Int(0)])
 //! };
-//! assert!(both_read_0(Prog::unit()));
+//! assert!(both_read_0(Body::unit()));
 //! assert!(!both_read_0(mfence()));
 //! ```
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::Cell;
 use mowgli_core::library::Libraries;
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::Problem;
-use mowgli_core::soundness::client::{Client, strategy};
+use mowgli_core::soundness::client::{self, Client, strategy};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::Prog;
-use mowgli_core::value::Val;
+use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 use mowgli_rdma::wait::{WAIT, Wait};
 use mowgli_x86::tso::{MACHINE, X86Clients, X86Tso};
@@ -17,19 +16,9 @@ use proptest::prelude::*;
 
 /// Turns a client into programs in which values flow. An integer `k` of a call becomes `k - 1` more than the last value
 /// that the thread got.
-fn flowing(client: &Client) -> Vec<Prog> {
-    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
-        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
-        let mut call = call.clone();
-        if call.method.text() != "FAA" {
-            for arg in &mut call.args {
-                *arg = arg.int().and_then(|k| got?.plus(k - 1)).unwrap_or(*arg);
-            }
-        }
-        let rest = rest.to_vec();
-        Prog::call(call).bind(move |v| from(&rest, v.int().map(Val::Int).or(got), [results.as_slice(), &[v]].concat()))
-    }
-    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
+fn flowing(client: &Client) -> Vec<Script> {
+    let bodies = client::flowing(client, |call| call.method.text() != "FAA", |v| v);
+    bodies.iter().map(Script::of).collect()
 }
 
 /// x86-TSO.
@@ -38,7 +27,7 @@ fn x86() -> Libraries {
 }
 
 /// Returns the outcomes by the axioms, with the last values of all words. Both ways of finding them have to agree.
-fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
+fn by_axioms(libraries: &Libraries, world: &World, programs: &[Script]) -> BTreeSet<Outcome> {
     let observed = observed(world);
     let problem = Problem { observed: &observed, ..Problem::of(libraries, world, programs) };
     let guessed: BTreeSet<_> = problem.outcomes().all().expect("no limit").into_keys().collect();

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::Cell;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::search::outcome::Outcome;
@@ -18,10 +18,11 @@ use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, Subject, clients};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::implementation::Implementations;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::tso::{self, TSO, WaitByPolls};
+use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls};
 use mowgli_rdma::{Network, wait};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -94,16 +95,8 @@ pub(crate) fn observed(world: &World) -> Vec<Cell> {
 }
 
 /// Returns the threads of a client as programs that return the results of their reads and CASes.
-pub(crate) fn programs(client: &Client) -> Vec<Prog> {
-    fn from(calls: &[Call], results: Vec<Val>) -> Prog {
-        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
-        let (shown, rest) = (matches!(call.method.text(), "Read" | "CAS"), rest.to_vec());
-        Prog::call(call.clone()).bind(move |v| {
-            let results = if shown { [results.as_slice(), &[v]].concat() } else { results.clone() };
-            from(&rest, results)
-        })
-    }
-    client.threads.iter().map(|calls| from(calls, Vec::new())).collect()
+pub(crate) fn programs(client: &Client) -> Vec<Script> {
+    client.programs_with(&|call| matches!(call.method.text(), "Read" | "CAS"))
 }
 
 /// A model with its libraries, made once for all programs.
@@ -125,21 +118,25 @@ pub(crate) fn outcomes(
         return own.outcomes(world, client, expired);
     }
     let mut world = world.clone();
-    let mut programs = programs(&own(written).map_or_else(|| client.clone(), |own| own.with_polls(&world, client)));
+    let mut implementations = Implementations::new();
+    let programs = programs(&own(written).map_or_else(|| client.clone(), |own| own.with_polls(&world, client)));
     if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
-        (world, programs) = with_waits_compiled(WaitByPolls::Published, world, &programs);
+        (world, implementations) = with_waits_compiled(WaitByPolls::Published, world);
     }
     let (observed, limits) = (observed(&world), Limits { expired, ..Limits::default() });
-    let problem = Problem { observed: &observed, limits, ..Problem::of(libraries, &world, &programs) };
+    let problem = Problem {
+        observed: &observed,
+        limits,
+        implementations: &implementations,
+        ..Problem::of(libraries, &world, &programs)
+    };
     Ok(problem.outcomes().all()?.into_keys().collect())
 }
 
-/// Compiles programs with waits to programs with polls.
-pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World, programs: &[Prog]) -> (World, Vec<Prog>) {
+/// Returns the world of a program with waits for polls, and the compiler.
+pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World) -> (World, Implementations) {
     world.objects.values_mut().for_each(|o| o.library = TSO);
-    let identifiers = ["d", "e"].map(Name::literal);
-    let programs = programs.iter().map(|p| by.compiled(&world, &identifiers, 1, p)).collect();
-    (world, programs)
+    (world, Compiling::in_force(by, &["d", "e"].map(Name::literal), 1))
 }
 
 /// Returns the default bounds: one thread with four calls, and two threads with two each, on up to two nodes.

@@ -122,7 +122,7 @@ pub fn bounds(entry: &Entry) -> Vec<Bound> {
 /// Changes every operation in turn, and checks each changed implementation.
 ///
 /// # Errors
-/// If the implementation is not sound without a change, or if its bodies are Rust functions, in which operations cannot
+/// If the implementation is not sound without a change, or if it has no bodies, in which operations cannot
 /// be found.
 pub fn necessity(
     question: ChangeKind,
@@ -136,10 +136,7 @@ pub fn necessity(
     if variant.implementation.bodies().is_none() {
         return Err(InputError::new(
             Code::Unsupported,
-            format!(
-                "the bodies of {} ({}) are Rust functions, whose operations are not known",
-                entry.name, variant.name
-            ),
+            format!("{} ({}) has no bodies, so its operations are not known", entry.name, variant.name),
         )
         .help("write them with bodies!"));
     }

@@ -9,7 +9,9 @@ use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
+use mowgli_core::soundness::client::Client;
 use mowgli_core::term::method::{self, ArgumentKind};
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{
@@ -121,7 +123,7 @@ pub type Cyclic = (Execution, Vec<ScEdge>);
 pub fn search(
     cpu: Cpu,
     world: &World,
-    programs: &[mowgli_core::term::program::Prog],
+    programs: &[Script],
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
     let libraries = libraries(model(cpu));
@@ -166,7 +168,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         }
     };
     let limits = Limits { expired, ..Limits::default() };
-    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs(limits.rounds));
+    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs());
     let is_rmw = |s: &Statement| matches!(s, Statement::Call { method: "RCAS" | "RFAA" | "RXchg", .. });
     let has_rmw = test.threads.iter().flat_map(|t| &t.statements).any(is_rmw);
     if has_rmw && cpu == Cpu::Sc {
@@ -247,7 +249,7 @@ impl Robust<'_> {
             if PreExecution::new(&world, &repaired).is_none() {
                 return false;
             }
-            let programs = repaired.iter().map(|calls| straight(calls)).collect_vec();
+            let programs = Client { threads: repaired.clone() }.programs();
             let cyclic = search(self.cpu, &world, &programs, expired);
             stopped |= cyclic.is_err();
             matches!(cyclic, Ok(None))
@@ -478,11 +480,6 @@ impl Robust<'_> {
         let head = [&text[..brace], &words, &text[brace..place.start]].concat();
         Ok(Some(format!("{head}{}{}", table.trim(), &text[place.end..])))
     }
-}
-
-/// Returns the program that makes these calls one after the other.
-fn straight(calls: &[Call]) -> mowgli_core::term::program::Prog {
-    mowgli_core::term::program::Prog::all(calls.iter().cloned().map(mowgli_core::term::program::Prog::call))
 }
 
 #[derive(Serialize)]

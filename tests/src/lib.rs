@@ -7,10 +7,10 @@ use mowgli::error::InputError;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::Test;
-use mowgli_core::event::Call;
 use mowgli_core::search::problem::Limits;
-use mowgli_core::soundness::client::Client;
-use mowgli_core::term::program::Prog;
+use mowgli_core::soundness::client::{self, Client};
+use mowgli_core::term::body::Body;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use serde::Deserialize;
 
@@ -86,22 +86,14 @@ pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), InputError> {
     Ok((test, answer))
 }
 
-/// Turns a client into programs in which values flow. An integer `k` of a call becomes `k - 1` more than the last value
-/// that the thread got, if it got one. So 1 passes that value on, and 2 adds one to it. The output is `shown` of each
-/// result.
+/// Returns the client as bodies in which values flow: see [`client::flowing`].
 #[must_use]
-pub fn flowing(client: &Client, shown: fn(Val) -> Val) -> Vec<Prog> {
-    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>, shown: fn(Val) -> Val) -> Prog {
-        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
-        let mut call = call.clone();
-        for arg in &mut call.args {
-            *arg = arg.int().and_then(|k| got?.plus(k - 1)).unwrap_or(*arg);
-        }
-        let rest = rest.to_vec();
-        Prog::call(call).bind(move |v| {
-            let got = v.int().map(Val::Int).or(got);
-            from(&rest, got, [results.as_slice(), &[shown(v)]].concat(), shown)
-        })
-    }
-    client.threads.iter().map(|calls| from(calls, None, Vec::new(), shown)).collect()
+pub fn flowing(client: &Client, shown: fn(Val) -> Val) -> Vec<Body> {
+    client::flowing(client, |_| true, shown)
+}
+
+/// Returns the code of bodies.
+#[must_use]
+pub fn scripts(bodies: &[Body]) -> Vec<Script> {
+    bodies.iter().map(Script::of).collect()
 }

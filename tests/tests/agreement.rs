@@ -19,7 +19,7 @@ use mowgli_core::soundness::client::{Client, Subject, strategy};
 use mowgli_core::stamp;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementation, Implementations, add_parts};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{Bal, BalOverSv};
@@ -27,7 +27,7 @@ use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::wait::{WAIT, Wait, WordClients};
 use mowgli_rdma::{RdmaStamp, to};
-use mowgli_tests::flowing;
+use mowgli_tests::{flowing, scripts};
 use proptest::prelude::*;
 
 const WORDS: WordClients = WordClients { rmw: true };
@@ -50,7 +50,7 @@ fn ask<T>(
 
 /// Enumerates the outcomes of all consistent executions, with the number of classes. Returns `None` if there are too
 /// many candidates.
-fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
+fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Script]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
     let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000, expired: &|| false };
     let threads = skeletons(&unfolder, programs).threads;
@@ -70,7 +70,7 @@ fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Prog]) -> Op
     Some(classes.into_iter().map(|(o, c)| (o, c.len())).collect())
 }
 
-fn by_search(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
+fn by_search(libraries: &Libraries, world: &World, programs: &[Script]) -> BTreeMap<Outcome, usize> {
     let all = Problem::of(libraries, world, programs).outcomes();
     all.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
@@ -91,7 +91,7 @@ fn executions(libraries: &Libraries, implementations: &Implementations, client: 
 }
 
 fn agree(libraries: &Libraries, client: &(World, Client)) -> Result<(), TestCaseError> {
-    for programs in [client.1.programs(), flowing(&client.1, |v| v)] {
+    for programs in [client.1.programs(), scripts(&flowing(&client.1, |v| v))] {
         let Some(expected) = by_enumeration(libraries, &client.0, &programs) else { return Ok(()) };
         prop_assert_eq!(by_search(libraries, &client.0, &programs), expected);
     }

@@ -299,7 +299,7 @@ struct Compared {
 impl Compared {
     /// Compares every way to make the choices of a client's executions. Returns the number of ways that both accept,
     /// and that both reject.
-    fn client(&self, programs: &[mowgli_core::term::program::Prog], world: &mowgli_core::world::World) -> [usize; 2] {
+    fn client(&self, programs: &[mowgli_core::term::script::Script], world: &mowgli_core::world::World) -> [usize; 2] {
         let problem = Problem::of(&self.libraries, world, programs);
         let mut executions = Vec::new();
         let _ = problem.explore(&mut |solver| {

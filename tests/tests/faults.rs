@@ -7,12 +7,14 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli::report::CheckRow;
 use mowgli_core::event::Call;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::search::problem::Limits;
+use mowgli_core::term::body::{Bodies, Body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::method::Method;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
@@ -25,7 +27,7 @@ use mowgli_rdma::wait::{WAIT, word};
 /// An implementation that makes this call for every call.
 struct Makes {
     target: Name,
-    call: Call,
+    bodies: Bodies,
 }
 
 const THERE: Node = Node(2);
@@ -39,9 +41,19 @@ impl Implementation for Makes {
         world.objects.insert(there(self.target.text()), word(THERE));
     }
 
-    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
-        Prog::call(self.call.clone()).then(Prog::unit())
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.bodies)
     }
+}
+
+/// Returns the implementation of these methods.
+fn makes(target: Name, table: &'static [Method], call: &Call) -> Makes {
+    let made = |_: &[Expr]| {
+        let args = call.args.iter().map(|&arg| Expr::from(arg)).collect::<Vec<_>>();
+        Body::call(call.library, call.method.text(), args).then(Body::unit())
+    };
+    let bodies = table.iter().fold(Bodies::default(), |all, method| all.with(table, method.name, &[], made));
+    Makes { target, bodies }
 }
 
 /// A word on node 2, which is part of a library and of none of its objects.
@@ -53,7 +65,8 @@ fn there(library: &str) -> Loc {
 fn checked(entry: &str, call: Call) -> Checked {
     let entry = catalogue().into_iter().find(|e| e.name == entry).unwrap();
     let target = entry.variants[0].implementation.target();
-    let variant = Variant { implementation: Arc::new(Makes { target, call }), ..entry.variants[0].clone() };
+    let makes = makes(target, entry.library().expect("it is there").methods(), &call);
+    let variant = Variant { implementation: Arc::new(makes), ..entry.variants[0].clone() };
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, values: vec![1], ..Bound::default() };
     check(&entry, &variant, &bound, &CheckOptions::default()).unwrap()
 }
@@ -137,7 +150,7 @@ fn a_litmus_test_over_a_faulty_implementation_has_no_answer() {
         (Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0"),
         (Call::new(Name::literal("words"), "Read", &[]), "which is not among the libraries below"),
     ] {
-        let faulty: Arc<dyn Implementation> = Arc::new(Makes { target: SV, call: call.clone() });
+        let faulty: Arc<dyn Implementation> = Arc::new(makes(SV, mowgli_libraries::sv::Method::TABLE, &call));
         let answer = solve(&test, &[faulty], Limits::default());
         assert_eq!(answer.holds, [None], "{call}");
         let stop = answer.explored.stop.expect("not well defined").to_string();

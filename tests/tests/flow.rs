@@ -8,7 +8,7 @@ use itertools::Itertools as _;
 use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::event::Cell;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::ret;
+use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Libraries;
 use mowgli_core::library::{CellValues, Hints, Library};
@@ -19,11 +19,10 @@ use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::strategy;
-use mowgli_core::term::body::{Bodies, bodies};
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::term::method::named_by;
-use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
@@ -37,13 +36,14 @@ use mowgli_rdma::RdmaStamp::{aCR, aCW};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, Wait, WordClients};
-use mowgli_tests::flowing;
+use mowgli_tests::{flowing, scripts};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-fn problem<'a>(libraries: &'a Libraries, world: &'a World, programs: &'a [Prog], observed: &'a [Cell]) -> Problem<'a> {
-    within(1, Problem { observed, ..Problem::of(libraries, world, programs) })
+fn problem<'a>(libraries: &'a Libraries, world: &'a World, bodies: &[Body], observed: &'a [Cell]) -> Problem<'a> {
+    // The code lives as long as the test, so that a problem can be made in one expression.
+    within(1, Problem { observed, ..Problem::of(libraries, world, scripts(bodies).leak()) })
 }
 
 /// Returns the same problem with so many iterations of a loop.
@@ -54,7 +54,7 @@ fn within(rounds: usize, problem: Problem<'_>) -> Problem<'_> {
 
 /// Checks that both searches have the same outcomes, with as many classes of each. This holds within the bound on
 /// iterations, or altogether. A limit that only guesses reach does not count.
-fn agree(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Result<(), TestCaseError> {
+fn agree(libraries: &Libraries, world: &World, programs: &[Body], observed: &[Cell]) -> Result<(), TestCaseError> {
     agree_on(&problem(libraries, world, programs, observed))
 }
 
@@ -113,12 +113,12 @@ proptest! {
 
     #[test]
     fn on_mixed_size_words((world, client) in strategy(&Msw, &Bound { objects: 2, ..bound(2, 2) })) {
-        agree(&Libraries::over(to).with(Msw), &world, &client.programs(), &[])?;
+        agree_on(&within(1, Problem::of(&Libraries::over(to).with(Msw), &world, &client.programs())))?;
     }
 
     #[test]
     fn on_ring_buffers((world, client) in strategy(&Rbl::Strong, &bound(2, 3))) {
-        agree(&Libraries::over(to).with(Rbl::Strong), &world, &client.programs(), &[])?;
+        agree_on(&within(1, Problem::of(&Libraries::over(to).with(Rbl::Strong), &world, &client.programs())))?;
     }
 
     #[test]
@@ -127,7 +127,7 @@ proptest! {
         prop::collection::vec(prop::collection::vec(0u8..9, 1..2), 3),
     ]) {
         let world = one_node(threads.len());
-        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let programs: Vec<Body> = threads.iter().map(|statements| sequence(statements, 0.into())).collect();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         agree(&libraries, &world, &programs, &cells)?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &cells)?;
@@ -140,7 +140,7 @@ proptest! {
         prop::collection::vec(prop::collection::vec(statement_or_wait(), 1..3), 3),
     ]) {
         let world = one_node(threads.len());
-        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let programs: Vec<Body> = threads.iter().map(|statements| sequence(statements, 0.into())).collect();
         let waiting = waiting();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         agree_on(&Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) })?;
@@ -157,7 +157,7 @@ proptest! {
         other in prop::collection::vec(statement_or_wait(), 0..2),
     ) {
         let world = one_node(3);
-        let programs = [&equal, &other, &equal].map(|statements| sequence(statements, Val::Int(0)));
+        let programs = [&equal, &other, &equal].map(|statements| sequence(statements, 0.into()));
         let waiting = waiting();
         let libraries = Libraries::over(to).with(Wait);
         let problem = Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &[]) };
@@ -178,7 +178,7 @@ proptest! {
     #[test]
     fn on_swaps(swapping in prop::collection::vec(statements_beside_a_swap(), 2)) {
         let world = one_node(2);
-        let programs: Vec<Prog> = swapping.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let programs: Vec<Body> = swapping.iter().map(|statements| sequence(statements, 0.into())).collect();
         let libraries = Libraries::over(to).with(Wait);
         agree(&libraries, &world, &programs, &[])?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &[])?;
@@ -196,7 +196,7 @@ proptest! {
         prop::collection::vec(prop::collection::vec(0u8..15, 1..3), 3),
     ]) {
         let world = one_node(threads.len());
-        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let programs: Vec<Body> = threads.iter().map(|statements| sequence(statements, 0.into())).collect();
         let waiting = waiting();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         let observed = Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) };
@@ -268,10 +268,10 @@ fn statements_beside_a_swap() -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn rounds_beyond_the_bound_go_on_from_each_other() {
     let x = Loc::new("x");
-    let count = prog! {
+    let count = body! {
         let v = wait::read(x);
-        wait::write(x, v.plus(1).unwrap_or(v));
-        if v == Val::Int(4) { Prog::Break(1, v) } else { Prog::unit() }
+        wait::Method::write(x, v + 1);
+        if (v == 4) { break v }
     };
     let (world, libraries) = (one_node(1), Libraries::over(to).with(Wait));
     let programs = [count.repeat()];
@@ -284,7 +284,7 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
     }
     assert_eq!((of(4).explored.stop, of(4).so_far().0.len()), (None, 1));
     for threads in [[&[7u8][..], &[7, 7]], [&[7, 7], &[7, 7]]] {
-        let programs = threads.map(|statements| sequence(statements, Val::Int(0)));
+        let programs = threads.map(|statements| sequence(statements, 0.into()));
         is_as_complete_as_it_says(&libraries, &one_node(2), &programs, &[]).unwrap();
     }
 }
@@ -295,7 +295,7 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
 fn is_as_complete_as_it_says(
     libraries: &Libraries,
     world: &World,
-    programs: &[Prog],
+    programs: &[Body],
     observed: &[Cell],
 ) -> Result<(), TestCaseError> {
     let of = |rounds: usize| {
@@ -314,8 +314,8 @@ fn is_as_complete_as_it_says(
 }
 
 /// Waits until a word is not 0.
-fn awaited(x: Loc) -> Prog {
-    prog! { let v = wait::read(x); Prog::break_if(v != Val::Int(0)) }.repeat()
+fn awaited(x: Loc) -> Body {
+    body! { loop { let v = wait::read(x); if (v != 0) { break } } }
 }
 
 /// A thread waits for what two iterations write, and the other thread's next read comes after both. The search follows an execution
@@ -325,15 +325,14 @@ fn iterations_that_are_left_out_may_be_waited_for() {
     let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
     let world = one_node_with(3, &[x, y, z, w]);
     let libraries = Libraries::over(to).with(Wait);
-    let writes_by_number = prog! {
-        let v = wait::read(y);
-        match v {
-            Val::Int(1) => wait::write(x, Val::Int(5)),
-            Val::Int(2) => wait::write(z, Val::Int(7)),
-            v => Prog::break_if(v == Val::Int(3)),
+    let writes_by_number = body! {
+        loop {
+            let v = wait::read(y);
+            if (v == 1) { wait::write(x, 5) }
+            if (v == 2) { wait::write(z, 7) }
+            if (v == 3) { break }
         }
     };
-    let writes_by_number = writes_by_number.repeat();
     let mut ends = 0;
     for order in [x, z, w].into_iter().permutations(3) {
         for reads_first in [true, false] {
@@ -341,7 +340,7 @@ fn iterations_that_are_left_out_may_be_waited_for() {
             let one = wait::write(w, Val::Int(1));
             let first = if reads_first { loops.then(wait::read(w)).then(one) } else { loops.then(one) };
             let numbers = written(&[1, 2, 3].map(|v| (y, v)));
-            let programs = [first, numbers, order.iter().map(|&x| awaited(x)).reduce(Prog::then).unwrap()];
+            let programs = [first, numbers, order.iter().map(|&x| awaited(x)).reduce(Body::then).unwrap()];
             is_as_complete_as_it_says(&libraries, &world, &programs, &[]).unwrap();
             let of = problem(&libraries, &world, &programs, &[]);
             ends += usize::from(within(2, of).outcomes_by_flow().unwrap().so_far().0.is_empty());
@@ -357,14 +356,14 @@ fn states_before_an_iteration_is_known_are_explored_again() {
     let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
     let world = one_node_with(4, &[x, y, z, w]);
     let libraries = Libraries::over(to).with(Wait);
-    let writes_while_one = prog! {
+    let writes_while_one = body! {
         let v = wait::read(y);
-        if v == Val::Int(1) { wait::write(x, Val::Int(5)) } else { Prog::Break(1, Val::Unit) }
+        if (v == 1) { wait::write(x, 5) } else { break }
     };
-    let passes_on = prog! {
+    let passes_on = body! {
         wait::read(w);
         let v = wait::read(x);
-        if v == Val::Int(5) { wait::write(z, Val::Int(7)) } else { Prog::unit() }
+        if (v == 5) { wait::write(z, 7) }
     };
     let others = written(&[(y, 1), (y, 0), (w, 1), (w, 2), (w, 3)]);
     let programs = [writes_while_one.repeat(), passes_on, awaited(z), others];
@@ -394,12 +393,8 @@ fn iterations_are_explored_where_copies_read_or_write_them() {
 }
 
 /// Repeats an effect while a word is 0, and ends when it is 1.
-fn until_one(y: Loc, effect: Prog) -> Prog {
-    prog! {
-        let v = wait::read(y);
-        if v == Val::Int(1) { Prog::Break(1, Val::Unit) } else { effect.clone() }
-    }
-    .repeat()
+fn until_one(y: Loc, effect: Body) -> Body {
+    body! { loop { let v = wait::read(y); if (v == 1) { break } else { effect } } }
 }
 
 /// Checks that the search has the outcomes of guesses, and that some outcome has this output of the second thread.
@@ -415,7 +410,7 @@ fn reads_an_iteration(problem: &Problem<'_>, output: Val) {
 fn the_search_begins_again_at_once_where_an_iteration_is_read() {
     let (world, libraries) = (one_node(2), Libraries::over(to).with(Wait));
     for statements in [[vec![1, 9], vec![3, 1, 0]], [vec![9, 3], vec![9, 3]]] {
-        let programs = statements.map(|of_thread| sequence(&of_thread, Val::Int(0)));
+        let programs = statements.map(|of_thread| sequence(&of_thread, 0.into()));
         let states = |observed: &[Cell]| {
             let problem = problem(&libraries, &world, &programs, observed);
             flow::runs(&problem, false).expect("no value comes out of nowhere").states
@@ -442,10 +437,10 @@ fn iterations_with_a_value_too_many_are_explored() {
     let [x, y, z] = ["x", "y", "z"].map(Loc::new);
     let (world, libraries) = (one_node_with(2, &[x, y, z]), Libraries::over(to).with(Wait));
     let stops = (110..130).map(|count| {
-        let values = Prog::all((2..count).map(|v| wait::write(z, Val::Int(v))));
+        let values = Body::all((2..count).map(|v| wait::write(z, Val::Int(v))));
         let programs = [
             until_one(y, wait::write(x, Val::Int(1000))),
-            values.then(wait::read(x)).bind(move |v| wait::write(y, Val::Int(1)).then(Prog::Val(v))),
+            body! { values; let v = wait::read(x); wait::write(y, 1); v },
         ];
         let all = problem(&libraries, &world, &programs, &[]).outcomes_by_flow();
         all.map(|all| (all.explored.stop.is_some(), all.so_far().0.keys().any(|o| o.outputs[1] == Val::Int(1000))))
@@ -461,21 +456,20 @@ fn iterations_with_a_value_too_many_are_explored() {
 fn images_of_iterations_are_read() {
     let [x, w, v, c, p] = ["x", "w", "v", "c", "p"].map(Loc::new);
     let (world, libraries) = (one_node_with(3, &[x, w, v, c, p]), Libraries::over(to).with(Wait));
-    let until = |x: Loc, least: i64| prog! { let v = wait::read(x); Prog::break_if(v == Val::Int(least)) }.repeat();
+    let until = |x: Loc, least: i64| body! { loop { let v = wait::read(x); if (v == least) { break } } };
     let equal = |own: Loc| {
-        let taken = |v: Val| if v == Val::Int(2) { Prog::Break(1, v) } else { Prog::unit() };
-        let repeated = prog! {
-            let v = wait::read(x);
-            match v {
-                Val::Int(3) => wait::write(own, Val::Int(5)),
-                Val::Int(2) => wait::cas(x, 2, 0).bind(taken),
-                Val::Int(1) => wait::write(p, Val::Loc(own)).then(Prog::Break(1, v)),
-                _ => Prog::unit(),
-            }
-        };
-        repeated.repeat().bind(move |v| wait::faa(c, 1).then(Prog::Val(v)))
+        body! {
+            let v = loop {
+                let v = wait::read(x);
+                if (v == 3) { wait::write(own, 5) }
+                if (v == 2) { let taken = wait::cas(x, 2, 0); if (taken == 2) { break taken } }
+                if (v == 1) { wait::write(p, own); break v }
+            };
+            wait::faa(c, 1);
+            v
+        }
     };
-    let followed = wait::read(p).bind(|p| if let Val::Loc(own) = p { wait::read(own) } else { Prog::unit() });
+    let followed = body! { let p = wait::read(p); let is_place = p.is_loc(); if (is_place) { wait::Method::read(p) } else { Val::Unit } };
     let begun = wait::write(x, Val::Int(2)).then(until(c, 1));
     let middle = begun.then(written(&[(x, 3), (x, 1)])).then(until(c, 2)).then(followed);
     let programs = [equal(w), middle, equal(v)];
@@ -570,26 +564,21 @@ fn iterations_are_explored_where_calls_read_several_words() {
     let mut world = World::new(1, &[Node(1); 2]);
     world.objects.extend([x, y, z].map(|x| (x, Object::new(PAIRS))));
     let libraries = Libraries::over(to).with(PairedWords);
-    let five_if_seven = move |v: Val| if v == Val::Int(7) { set(x, 5) } else { Prog::unit() };
-    let looping = |effect: Prog| {
-        prog! {
-            let v = look(z);
-            if v == Val::Int(1) { Prog::Break(1, Val::Unit) } else { effect.clone() }
-        }
-        .repeat()
-    };
+    let five_if_seven = body! { let v = look(y); if (v == 7) { set(x, 5) } };
+    let spins_at_six = body! { let v = awaiting(x, y); if (v == 6) { loop {} } v };
+    let looping = |effect: Body| body! { loop { let v = look(z); if (v == 1) { break } else { effect } } };
     for (effect, before, reads) in [
         (set(x, 5), set(y, 5), same(x, y)),
-        (set(x, 5).then(set(y, 5)), Prog::unit(), same(x, y)),
+        (set(x, 5).then(set(y, 5)), Body::unit(), same(x, y)),
         (set(x, 5).then(set(y, 6)), set(y, 5), same(x, y)),
         (set(x, 5), set(y, 5), guarded(x, y)),
-        (set(y, 6).then(look(y)).bind(five_if_seven), set(y, 7), guarded(x, y)),
+        (set(y, 6).then(five_if_seven), set(y, 7), guarded(x, y)),
         (set(x, 0).then(set(y, 5)), set(x, 5), guarded(x, y)),
-        (set(x, 5).then(set(y, 6)), set(y, 7), awaiting(x, y).bind(move |v| spins_if(v == Val::Int(6), v))),
+        (set(x, 5).then(set(y, 6)), set(y, 7), spins_at_six),
         (set(y, 5), set(x, 7), beside(x, y)),
-        (set(x, 5), Prog::unit(), guess(x)),
+        (set(x, 5), Body::unit(), guess(x)),
     ] {
-        let programs = [looping(effect), before.then(reads).bind(move |v| set(z, 1).then(Prog::Val(v)))];
+        let programs = [looping(effect), body! { before; let v = reads; set(z, 1); v }];
         let of = problem(&libraries, &world, &programs, &[]);
         agree_on(&of).unwrap();
         let found = of.outcomes_by_flow().unwrap();
@@ -598,18 +587,13 @@ fn iterations_are_explored_where_calls_read_several_words() {
     }
 }
 
-/// Repeats for ever, or gives a value.
-fn spins_if(spins: bool, v: Val) -> Prog {
-    if spins { Prog::unit().repeat() } else { Prog::Val(v) }
-}
-
 /// A thread stands at its read from the beginning. Another one comes to its loop later, and then writes what the first one reads.
 #[test]
 fn iterations_are_read_by_threads_that_stand_at_their_reads() {
     let [x, y, w] = ["x", "y", "w"].map(Loc::new);
     let (world, libraries) = (one_node_with(2, &[x, y, w]), Libraries::over(to).with(Wait));
     let first = wait::read(w).then(until_one(y, wait::write(x, Val::Int(5))));
-    let second = wait::read(x).bind(move |v| wait::write(y, Val::Int(1)).then(Prog::Val(v)));
+    let second = body! { let v = wait::read(x); wait::write(y, 1); v };
     reads_an_iteration(&problem(&libraries, &world, &[first, second], &[]), Val::Int(5));
 }
 
@@ -626,59 +610,67 @@ fn one_node_with(threads: usize, words: &[Loc]) -> World {
 }
 
 /// Makes a program that writes these numbers, one after the other.
-fn written(all: &[(Loc, i64)]) -> Prog {
-    Prog::all(all.iter().map(|&(x, v)| wait::write(x, Val::Int(v))))
+fn written(all: &[(Loc, i64)]) -> Body {
+    Body::all(all.iter().map(|&(x, v)| wait::write(x, Val::Int(v))))
 }
 
 /// Makes a program of statements by number. The value that was read last flows on, and is the output.
-fn sequence(statements: &[u8], last: Val) -> Prog {
-    let Some((&first, rest)) = statements.split_first() else { return Prog::Val(last) };
-    let rest = rest.to_vec();
-    statement(first, last).bind(move |v| sequence(&rest, if v == Val::Unit { last } else { v }))
+fn sequence(statements: &[u8], last: Expr) -> Body {
+    let Some((&first, rest)) = statements.split_first() else { return last.into() };
+    body! {
+        let v = statement(first, last);
+        let last = if (v == (Val::Unit)) { last } else { v };
+        sequence(rest, last)
+    }
 }
 
-fn statement(number: u8, last: Val) -> Prog {
+fn statement(number: u8, last: Expr) -> Body {
     let (x, y) = (Loc::new("x"), Loc::new("y"));
-    let more = if last < Val::Int(3) { last.plus(1).unwrap_or(last) } else { last };
-    let zero_to = |x: Loc, v: i64| wait::cas(x, 0, v);
+    let write_more = |x: Loc| {
+        body! { let more = if (last < 3) { last + 1 } else { last }; wait::Method::write(x, more) }
+    };
     match number {
-        0 => wait::write(x, more),
-        1 => wait::write(y, more),
+        0 => write_more(x),
+        1 => write_more(y),
         2 => wait::read(x),
         3 => wait::read(y),
         // This one waits.
-        4 => prog! { let v = wait::read(x); if v > Val::Int(0) { Prog::Break(1, v) } else { Prog::unit() } }.repeat(),
+        4 => body! { loop { let v = wait::read(x); if (v > 0) { break v } } },
         // This one locks, and other threads see the value that it swaps in.
-        5 => prog! { let v = zero_to(y, 1); Prog::break_if(v == Val::Int(0)) }.repeat(),
-        6 => wait::write(y, Val::Int(0)),
+        5 => body! { loop { let v = wait::cas(y, 0, 1); if (v == 0) { break } } },
+        6 => wait::write(y, 0),
         // Each iteration writes a value from which the next one, or another thread, continues.
-        7 => prog! {
-            let v = wait::read(x);
-            wait::write(x, if v < Val::Int(2) { v.plus(1).unwrap_or(v) } else { v });
-            let w = wait::read(y);
-            if w == v { Prog::Break(1, w) } else { Prog::unit() }
-        }
-        .repeat(),
+        7 => body! {
+            loop {
+                let v = wait::read(x);
+                let next = if (v < 2) { v + 1 } else { v };
+                wait::Method::write(x, next);
+                let w = wait::read(y);
+                if (w == v) { break w }
+            }
+        },
         // Each iteration prepares a word before it swaps, as a push onto a stack does.
-        9 => prog! {
-            let v = wait::read(x);
-            wait::write(y, v);
-            let w = wait::cas(x, v, v.plus(1).unwrap_or(v));
-            if w == v { Prog::Break(1, w) } else { Prog::unit() }
-        }
-        .repeat(),
+        9 => body! {
+            loop {
+                let v = wait::read(x);
+                wait::Method::write(y, v);
+                let w = wait::Method::cas(x, v, v + 1);
+                if (w == v) { break w }
+            }
+        },
         10 => above(x, 0),
         11 => above(y, 1),
-        12 => change(x, 0).map(move |is_two| if is_two == Val::Bool(true) { Val::Int(2) } else { last }),
+        12 => body! { let is_two = change(x, 0); if (is_two) { 2 } else { last } },
         13 => wait::put(y, x, Val::NoWid),
         14 => wait::put(x, y, Val::NoWid),
         // A loop in a loop: the inner one waits, the outer one has effects.
-        _ => prog! {
-            prog! { let v = wait::read(x); Prog::break_if(v > Val::Int(0)) }.repeat();
-            let w = zero_to(y, 2);
-            if w == Val::Int(0) { Prog::Break(1, w) } else { wait::write(x, Val::Int(0)) }
-        }
-        .repeat(),
+        _ => body! {
+            loop {
+                loop { let v = wait::read(x); if (v > 0) { break } }
+                let w = wait::cas(y, 0, 2);
+                if (w == 0) { break w } else { wait::write(x, 0) }
+            }
+        },
     }
 }
 
@@ -693,7 +685,7 @@ fn one_search_finds_runs_that_end_and_runs_that_wait() {
     for _ in 0..300 {
         let world = one_node(2);
         let threads = strategy.new_tree(&mut seeded).expect("two lists of statements").current();
-        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let programs: Vec<Body> = threads.iter().map(|statements| sequence(statements, 0.into())).collect();
         let problem = problem(&libraries, &world, &programs, &[]);
         let both = flow::runs(&problem, true).expect("no value comes out of nowhere");
         assert!(both.together.is_empty() || both.idle.is_some());
@@ -715,7 +707,7 @@ fn what_cannot_end_is_known_at_the_start() {
     world.objects.insert(b, barrier(&[Tid(1), Tid(2), Tid(3)]));
     add_parts(&BalOverSv::default(), &mut world);
     let of = |counts: [usize; 3]| {
-        let programs = counts.map(|count| Prog::all((0..count).map(|_| bar(BAL, b))));
+        let programs = counts.map(|count| Body::all((0..count).map(|_| bar(BAL, b))));
         let problem = Problem { implementations: &implementations, ..problem(&libraries, &world, &programs, &[]) };
         let runs = flow::runs(&problem, true).expect("no value comes out of nowhere");
         (runs.states, runs.together.is_empty())
@@ -731,10 +723,7 @@ fn what_cannot_end_is_known_at_the_start() {
 fn values_out_of_nowhere_are_not_missed() {
     let world = one_node(2);
     let thread = |from: &str, to: &'static str| {
-        prog! {
-            let v = wait::read(Loc::new(from));
-            wait::write(Loc::new(to), Val::Int(1)).then(Prog::Val(v))
-        }
+        body! { let v = wait::read(Loc::new(from)); wait::write(Loc::new(to), 1); v }
     };
     let programs = [thread("x", "y"), thread("y", "x")];
     let strong = Libraries::over(to).with(Wait);
@@ -752,11 +741,7 @@ fn values_out_of_nowhere_are_not_missed() {
 fn a_bound_of_no_rounds_is_not_complete() {
     let (world, libraries) = (one_node(2), Libraries::over(to).with(Wait));
     let (x, y) = (Loc::new("x"), Loc::new("y"));
-    let announces = prog! {
-        wait::write(y, Val::Int(1));
-        let v = wait::read(x);
-        Prog::break_if(v == Val::Int(1))
-    };
+    let announces = body! { wait::write(y, 1); let v = wait::read(x); if (v == 1) { break } };
     let programs = [announces.repeat(), wait::write(x, Val::Int(1))];
     let of = |rounds| {
         let problem = within(rounds, problem(&libraries, &world, &programs, &[]));
@@ -771,10 +756,10 @@ fn a_bound_of_no_rounds_is_not_complete() {
 fn a_bound_that_only_other_executions_reach_is_not_complete() {
     let (world, libraries) = (one_node(2), Libraries::over(to).with(Wait));
     let x = Loc::new("x");
-    let counts = prog! {
+    let counts = body! {
         let v = wait::read(x);
-        wait::write(x, v.plus(1).unwrap_or(v));
-        if v == Val::Int(0) || v == Val::Int(5) { Prog::Break(1, v) } else { Prog::unit() }
+        wait::Method::write(x, v + 1);
+        if (v.is(0) | v.is(5)) { break v }
     };
     let programs = [counts.repeat(), wait::write(x, Val::Int(1))];
     for rounds in 0..6 {
@@ -796,10 +781,11 @@ fn what_is_observed_at_the_end_is_not_left_out() {
     let [x, y, a, b] = ["x", "y", "a", "b"].map(Loc::new);
     let words = [(x, 1, 0), (y, 1, 0), (a, 2, 1), (b, 3, 2)];
     world.objects.extend(words.map(|(z, node, init)| (z, wait::word(Node(node)).init(Val::Int(init)))));
-    let gets = prog! {
+    let gets = body! {
         let v = wait::read(y);
-        wait::get(x, if v == Val::Int(0) { a } else { b }, Val::NoWid);
-        Prog::break_if(v == Val::Int(1))
+        let from = if (v == 0) { a } else { b };
+        wait::Method::get(x, from, Val::NoWid);
+        if (v == 1) { break }
     };
     let programs = [gets.repeat(), wait::write(y, Val::Int(1))];
     let observed = [Cell { loc: x, node: Node(1) }];
@@ -817,12 +803,8 @@ fn rounds_that_meet_at_a_barrier_are_kept() {
     let mut world = one_node(2);
     let (b, x) = (Loc::new("b"), Loc::new("x"));
     world.objects.insert(b, barrier(&[Tid(1), Tid(2)]));
-    let meets = prog! {
-        bar(BAL, b);
-        let v = wait::read(x);
-        Prog::break_if(v == Val::Int(1))
-    };
-    let twice = prog! { bar(BAL, b); wait::write(x, Val::Int(1)); bar(BAL, b) };
+    let meets = body! { bar(BAL, b); let v = wait::read(x); if (v == 1) { break } };
+    let twice = body! { bar(BAL, b); wait::write(x, Val::Int(1)); bar(BAL, b) };
     let programs = [meets.repeat(), twice];
     let of = problem(&libraries, &world, &programs, &[]);
     for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {

@@ -902,3 +902,37 @@ fn flow_and_guesses_agree_on_branches_and_loops() {
     let complete = agreeing(500, programs("RDMA_WAIT", OF_WAIT), agree);
     assert!(complete > 250, "{complete}");
 }
+
+/// A later iteration begins with the registers of the one before. The thread has these where it stops, and no others.
+#[test]
+fn a_thread_that_stops_in_a_later_iteration_has_its_registers() {
+    let text = "RDMA_TSO+crashes t { crash(P1); x@1 = 0; y@1 = 0; }
+ P1@1 ; a := x ; b := 0 ; x := 2 ; while b = 0 { ; a := x ; y := 1 ; } ;
+locations [y;]
+";
+    let test = parse("t", text).unwrap();
+    for engine in [Engine::Declarative, Engine::Operational] {
+        let found = outcomes(&test, &solve_with(engine, &test, Limits::default()).unwrap());
+        let expected = ["a=0 b=0 y=0", "a=2 b=0 y=0", "a=2 b=0 y=1"].map(str::to_owned);
+        assert_eq!(found, BTreeSet::from(expected), "{engine:?}");
+    }
+}
+
+/// A loop that counts and makes no call ends where its condition says so, or it is a limit.
+#[test]
+fn loops_that_count_end_or_are_a_limit() {
+    let text =
+        |until: &str| format!("RDMA_TSO t {{ x@1 = 0; }}\n P1@1 ; a := x ; while {until} {{ ; a := a + 1 ; }} ;\n");
+    for engine in [Engine::Declarative, Engine::Operational] {
+        let solved = |until: &str| {
+            let test = parse("t", &text(until)).unwrap();
+            let answer = solve_with(engine, &test, Limits { rounds: 900, ..Limits::default() }).unwrap();
+            (outcomes(&test, &answer), answer.explored.stop)
+        };
+        assert_eq!(solved("a < 600"), (BTreeSet::from(["a=600".to_owned()]), None), "{engine:?}");
+        let (found, stop) = solved("a >= 0");
+        assert!(found.is_empty() && matches!(stop, Some(Stop::Rounds(_))), "{engine:?}: {stop:?}");
+    }
+    let test = parse("t", &text("a >= 0")).unwrap();
+    assert!(walk(&test, 1, &|| false).is_err(), "the run has no end");
+}

@@ -2,29 +2,33 @@
 //! waits can be compiled to polls (SYNC Thm. 6).
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event, stamped, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
+use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{CellValues, Hints, Libraries, Library, PlainSet};
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::soundness::client::{Client, Subject, strategy};
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::body::{Body, body};
 use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::Implementations;
 use mowgli_core::term::method;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};
+use mowgli_rdma::crash::{CRASH, dead, goes, stop};
 use mowgli_rdma::message::{self, MESSAGE};
 use mowgli_rdma::operational::Machine;
-use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
+use mowgli_rdma::tso::{self, Compiling, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait;
 use mowgli_rdma::{Network, RdmaStamp, Switches, Way, to};
-use mowgli_tests::{flowing, outcomes, solved};
+use mowgli_tests::{flowing, outcomes, scripts, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -39,9 +43,18 @@ pub(crate) fn all_cells(world: &World) -> Vec<Cell> {
 }
 
 /// Returns all outcomes by the axioms, or `None` if a limit was reached.
-pub(crate) fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
-    let observed = all_cells(world);
-    let problem = Problem { observed: &observed, ..Problem::of(libraries, world, programs) };
+pub(crate) fn by_axioms(libraries: &Libraries, world: &World, bodies: &[Body]) -> Option<BTreeSet<Outcome>> {
+    by_axioms_with(&Implementations::new(), libraries, world, bodies)
+}
+
+fn by_axioms_with(
+    implementations: &Implementations,
+    libraries: &Libraries,
+    world: &World,
+    bodies: &[Body],
+) -> Option<BTreeSet<Outcome>> {
+    let (observed, programs) = (all_cells(world), scripts(bodies));
+    let problem = Problem { observed: &observed, implementations, ..Problem::of(libraries, world, &programs) };
     let all = problem.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
 }
@@ -82,9 +95,10 @@ fn with_client(e: TestCaseError, client: &Client) -> TestCaseError {
     if let TestCaseError::Fail(why) = e { TestCaseError::fail(format!("{why}: {client:?}")) } else { e }
 }
 
-fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: &[Prog]) -> Result<(), TestCaseError> {
-    let Some(axioms) = agree_reduced(libraries, switches, world, programs, 1_000_000)? else { return Ok(()) };
-    let mut machine = Machine::new(world, programs).unwrap().with(switches);
+fn agree_on(libraries: &Libraries, switches: Switches, world: &World, bodies: &[Body]) -> Result<(), TestCaseError> {
+    let Some(axioms) = agree_reduced(libraries, switches, world, bodies, 1_000_000)? else { return Ok(()) };
+    let programs = scripts(bodies);
+    let mut machine = Machine::new(world, &programs).unwrap().with(switches);
     let slowly = machine.explore_slowly(&all_cells(world), SLOWLY);
     if slowly.stop.is_none() {
         prop_assert_eq!(&axioms, &slowly.outcomes, "without reduction");
@@ -97,13 +111,14 @@ fn agree_reduced(
     libraries: &Libraries,
     switches: Switches,
     world: &World,
-    programs: &[Prog],
+    bodies: &[Body],
     states: usize,
 ) -> Result<Option<BTreeSet<Outcome>>, TestCaseError> {
-    let mut machine = Machine::new(world, programs).unwrap().with(switches);
+    let programs = scripts(bodies);
+    let mut machine = Machine::new(world, &programs).unwrap().with(switches);
     let runs = machine.explore(&all_cells(world), states, &|| false);
     prop_assume!(runs.stop.is_none());
-    let Some(axioms) = by_axioms(libraries, world, programs) else { return Ok(None) };
+    let Some(axioms) = by_axioms(libraries, world, bodies) else { return Ok(None) };
     prop_assert_eq!(&axioms, &runs.outcomes, "on {:?}, {:?}", world.threads, world.crashes);
     Ok(Some(axioms))
 }
@@ -378,7 +393,7 @@ fn other_axioms_of_messages_are_noticed() {
 
 /// Lets some threads of a client, or a node, crash, as `pick` says, and returns its programs. Some calls wait until
 /// such a thread is dead.
-fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index]) -> (World, Vec<Prog>) {
+fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index]) -> (World, Vec<Body>) {
     let mut world = world.clone();
     let (threads, nodes) = (world.threads.len(), usize::from(world.nodes));
     match pick.index(1 + 2 * threads + nodes) {
@@ -392,7 +407,11 @@ fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index])
         let crashes = world.may_stop(tid);
         let heard: Vec<Option<Tid>> = calls.iter().map(|_| reported(&dead, tid, tells.next())).collect();
         let program = stopping(calls, &heard, crashes, Vec::new());
-        if crashes { crashing(program) } else { program }
+        if crashes {
+            body! { let output = loop { let v = program; break v }; stop(); output }
+        } else {
+            program
+        }
     };
     let programs = world.tids().zip(&client.threads).map(program).collect();
     (world, programs)
@@ -404,16 +423,24 @@ fn reported(dead: &[Tid], by: Tid, pick: Option<&Index>) -> Option<Tid> {
     dead.get(pick).copied().filter(|t| *t != by)
 }
 
+static INTEGERS: LazyLock<Opaque> = LazyLock::new(|| Opaque::new(|args| integers(args[0])));
+
 /// Makes the calls one after the other. A thread that crashes may stop before each of them. Before some of them it
 /// waits for the death of another thread.
-fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<Val>) -> Prog {
-    let output = Val::tuple(&results);
-    let Some((call, rest)) = calls.split_first() else { return Prog::Val(output) };
-    let (rest, others) = (rest.to_vec(), heard[1..].to_vec());
-    let made = Prog::call(call.clone())
-        .bind(move |v| stopping(&rest, &others, crashes, [results.as_slice(), &[integers(v)]].concat()));
+fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<Expr>) -> Body {
+    let output = Expr::tuple(results.iter().copied());
+    let Some((call, rest)) = calls.split_first() else { return output.into() };
+    let args = call.args.iter().map(|&arg| Expr::from(arg)).collect::<Vec<_>>();
+    let made = Body::call(call.library, call.method.text(), args).bind("v", |v| {
+        let shown = Expr::opaque("integers", *INTEGERS, [v]);
+        stopping(rest, &heard[1..], crashes, [results.as_slice(), &[shown]].concat())
+    });
     let made = heard[0].map_or(made.clone(), |t| dead(t).then(made));
-    if crashes { or_stops(made, output, 0) } else { made }
+    if crashes {
+        body! { let on = goes(); if (on) { made } else { break output } }
+    } else {
+        made
+    }
 }
 
 /// Compares them on threads and nodes that crash.
@@ -455,13 +482,11 @@ fn other_axioms_of_crashes_are_noticed() {
     }
 }
 
-/// Compiles the programs of a client of RDMA-WAIT-RMW to polls.
-fn compiled(how: WaitByPolls, world: &World, queues: u8, programs: &[Prog]) -> (World, Vec<Prog>) {
+/// Returns the world of a client of RDMA-WAIT-RMW for polls, and the compiler.
+fn compiled(how: WaitByPolls, world: &World, queues: u8) -> (World, Implementations) {
     let mut by_polls = world.clone();
     by_polls.objects.values_mut().for_each(|o| o.library = TSO);
-    let identifiers = ["d", "e"].map(Name::literal);
-    let programs = programs.iter().map(|p| how.compiled(&by_polls, &identifiers, queues, p)).collect();
-    (by_polls, programs)
+    (by_polls, Compiling::in_force(how, &["d", "e"].map(Name::literal), queues))
 }
 
 /// Replaces the identifier d by e in some calls of a client.
@@ -487,9 +512,9 @@ fn compiles(how: WaitByPolls, switches: Option<Switches>, mut cases: TestRunner)
         let client = with_two_identifiers(&client, &picks[..8]);
         let client = switches.map_or(client.clone(), |of| in_ways(&client, of.unsignalled, &picks[8..]));
         let programs = flowing(&client, integers);
-        let (world_by_polls, by_polls) = compiled(how, &world, 1 + u8::from(switches.is_some()), &programs);
+        let (world_by_polls, compiling) = compiled(how, &world, 1 + u8::from(switches.is_some()));
         let Some(promised) = by_axioms(&waits, &world, &programs) else { return Ok(()) };
-        let Some(found) = by_axioms(&polls, &world_by_polls, &by_polls) else { return Ok(()) };
+        let Some(found) = by_axioms_with(&compiling, &polls, &world_by_polls, &programs) else { return Ok(()) };
         prop_assert!(found.is_subset(&promised), "{:?}", client);
         prop_assert!(!found.is_empty(), "what waits for nothing else ends: {:?}", client);
         Ok(())
@@ -523,10 +548,16 @@ fn the_machine_runs_what_is_compiled() {
     let bound = bound(2, 2, 2);
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
-            let (world, programs) = compiled(WaitByPolls::Published, &world, 1, &flowing(&client, integers));
+            let (world, compiling) = compiled(WaitByPolls::Published, &world, 1);
             let polls = Libraries::over(to).with(Tso::PUBLISHED);
-            let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
-            let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
+            let bodies = flowing(&client, integers);
+            let Some(axioms) = by_axioms_with(&compiling, &polls, &world, &bodies) else { return Ok(()) };
+            let programs = scripts(&bodies);
+            let runs = Machine::new(&world, &programs).unwrap().implementing(compiling).explore(
+                &all_cells(&world),
+                1_000_000,
+                &|| false,
+            );
             prop_assert_eq!(axioms, runs.outcomes, "{:?}", client);
             Ok(())
         })
@@ -636,9 +667,9 @@ fn an_exchange_is_atomic_and_drains_the_store_buffer() {
 fn a_poll_of_nothing_never_returns() {
     let world =
         tso::PollClients { rmw: false }.worlds(&World::new(1, &[Node(1)]), &bound(1, 1, 1), &|| false).remove(0);
-    let poll = Call::new(TSO, "Poll", &[Node(1).into()]);
-    let programs = [Prog::call(poll)];
+    let programs = [tso::poll(Node(1))];
     assert!(by_axioms(&Libraries::over(to).with(Tso::PUBLISHED), &world, &programs).unwrap().is_empty());
+    let programs = programs.map(Script::from);
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
     assert_eq!((runs.outcomes.len(), runs.stuck.len()), (0, 1));
 }

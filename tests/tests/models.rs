@@ -6,13 +6,15 @@ use std::sync::Arc;
 use mowgli::catalogue::Catalogue;
 use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::error::InputError;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::rewrite::edit::{Edits, calls};
 use mowgli_core::search::problem::Problem;
 use mowgli_core::stamp::StampKind;
+use mowgli_core::term::body::{Body, body};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::{Prog, prog};
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::Method as Barrier;
@@ -44,13 +46,13 @@ const LOCS: [&str; 2] = ["x", "y"];
 /// Returns the results of two threads that access x and y, under this stamp order.
 fn outputs(
     order: fn(mowgli_rdma::RdmaStamp, mowgli_rdma::RdmaStamp) -> bool,
-    threads: [fn(Loc, Loc) -> Prog; 2],
+    threads: [fn(Loc, Loc) -> Body; 2],
 ) -> BTreeSet<Vec<Val>> {
     let [x, y] = LOCS.map(Loc::new);
     let mut world = World::new(1, &[Node(1), Node(1)]);
     world.objects.extend([x, y].map(|x| (x, word(Node(1)))));
     let libraries = Libraries::over(order).with(Wait);
-    let programs = threads.map(|thread| thread(x, y));
+    let programs = threads.map(|thread| Script::from(thread(x, y)));
     let problem = Problem::of(&libraries, &world, &programs);
     problem.outcomes().all().unwrap().into_keys().map(|o| o.outputs).collect()
 }
@@ -58,15 +60,15 @@ fn outputs(
 #[test]
 fn one_stamp_type_has_several_models() {
     let one = Val::Int(1);
-    let store_buffering: [fn(Loc, Loc) -> Prog; 2] =
+    let store_buffering: [fn(Loc, Loc) -> Body; 2] =
         [|x, y| write(x, Val::Int(1)).then(read(y)), |x, y| write(y, Val::Int(1)).then(read(x))];
     let neither_sees = vec![Val::Int(0); 2];
     assert!(outputs(to, store_buffering).contains(&neither_sees));
     assert!(!outputs(sc::to, store_buffering).contains(&neither_sees));
 
-    let message_passing: [fn(Loc, Loc) -> Prog; 2] = [
+    let message_passing: [fn(Loc, Loc) -> Body; 2] = [
         |x, y| write(x, Val::Int(1)).then(write(y, Val::Int(1))),
-        |x, y| prog! { let b = read(y); let a = read(x); Prog::Val(Val::tuple(&[a, b])) },
+        |x, y| body! { let b = read(y); let a = read(x); Expr::tuple([a, b]) },
     ];
     let overtaken = vec![Val::Unit, Val::tuple(&[Val::Int(0), one])];
     let [rdma, weaker] = [to, reorders_writes].map(|order| outputs(order, message_passing));

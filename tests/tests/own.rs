@@ -16,12 +16,11 @@ use mowgli_core::search::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::simple::Over;
 use mowgli_core::soundness::client::{Client, Subject};
-use mowgli_core::term::body::bodies;
+use mowgli_core::term::body::{Bodies, Body, bodies};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::{self, methods, named_by};
 use mowgli_core::term::parts::{ObjectTerm, parts};
-use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
@@ -280,6 +279,11 @@ impl Library for Signal {
 
 impl Hints for Signal {}
 
+/// Returns a call of the latch of s.
+fn of_the_latch(method: &'static str) -> Body {
+    Body::call(Name::literal("latch"), method, [Loc::new("s").part("latch").into()])
+}
+
 /// A signal is a latch.
 struct SignalOverLatch;
 
@@ -292,9 +296,10 @@ impl Implementation for SignalOverLatch {
         world.objects.insert(Loc::new("s").part("latch"), Object::new(Name::literal("latch")));
     }
 
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let call = Call { args: [Loc::new("s").part("latch").into()].into(), ..of_latch(call) };
-        Prog::call(call)
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(
+            bodies! { static OfSignal: Raise { .. } => { of_the_latch("Raise") } Check { .. } => { of_the_latch("Check") } },
+        )
     }
 }
 

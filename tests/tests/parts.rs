@@ -106,15 +106,6 @@ impl Implementation for Careless {
     fn declare(&self, world: &mut World) {
         world.objects.insert(self.0, mowgli_libraries::sv::variable());
     }
-
-    fn body(
-        &self,
-        _: &World,
-        _: mowgli_core::ids::Tid,
-        _: &mowgli_core::event::Call,
-    ) -> mowgli_core::term::program::Prog {
-        mowgli_libraries::sv::read(self.0)
-    }
 }
 
 #[test]

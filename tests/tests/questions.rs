@@ -11,15 +11,15 @@ use mowgli::mutation::worths;
 use mowgli::necessity::{self, ChangeKind, Needed};
 use mowgli::properties;
 use mowgli_core::algebra::Spec;
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::all_nodes;
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::form::Needs;
+use mowgli_core::term::body::{Bodies, bodies};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::world::World;
-use mowgli_libraries::bal::BAL;
+use mowgli_libraries::bal::{BAL, Method as Barrier};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_libraries::sv;
@@ -210,8 +210,8 @@ impl Implementation for Open {
         world.objects.insert(Loc(BAL.part("seen")), sv::variable());
     }
 
-    fn body(&self, world: &World, _: Tid, _: &Call) -> Prog {
-        prog! { sv::gf(world.all_nodes()); sv::read(Loc(BAL.part("seen"))) }
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(bodies! { static Barrier: BAR { .. } => { sv::Method::gf(all_nodes()); sv::read(Loc(BAL.part("seen"))) } })
     }
 }
 

@@ -11,7 +11,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Client, strategy};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{Cpu, PartPosition, PreExecution, inserted, repairs, with_dummies};
 use mowgli_rdma::sc;
@@ -37,8 +37,8 @@ fn cases(cases: u32, bound: &Bound, each: impl Fn(&World, &[Vec<Call>], Cpu) -> 
     runner.run(&strategy(&WORDS, bound), each).unwrap();
 }
 
-fn straight(threads: &[Vec<Call>]) -> Vec<Prog> {
-    threads.iter().map(|calls| Prog::all(calls.iter().cloned().map(Prog::call))).collect()
+fn straight(threads: &[Vec<Call>]) -> Vec<Script> {
+    Client { threads: threads.to_vec() }.programs()
 }
 
 /// True if none of the consistent executions has a cycle of sc.

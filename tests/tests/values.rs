@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::Problem;
 use mowgli_core::soundness::client::{Client, Subject, strategy};
+use mowgli_core::term::body::{Body, body};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
-use mowgli_tests::flowing;
+use mowgli_tests::{flowing, scripts};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -42,8 +42,9 @@ fn idle() -> impl Strategy<Value = Idle> {
 }
 
 /// Returns the results of each thread, and the last values of all words, or `None` if a limit was reached.
-fn outcomes(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Option<BTreeSet<Outcome>> {
-    let all = Problem { observed, ..Problem::of(libraries, world, programs) }.outcomes();
+fn outcomes(libraries: &Libraries, world: &World, bodies: &[Body], observed: &[Cell]) -> Option<BTreeSet<Outcome>> {
+    let programs = scripts(bodies);
+    let all = Problem { observed, ..Problem::of(libraries, world, &programs) }.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
 }
 
@@ -59,17 +60,13 @@ fn is_unchanged(
     let observed: Vec<Cell> = words.filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect();
     let Some(before) = outcomes(libraries, world, &programs, &observed) else { return Ok(()) };
     let mut world = world.clone();
-    let fence = Prog::call(Call::new(memory, "Mfence", &[]));
-    let fenced = programs.into_iter().zip(&idle.fences).map(|(program, n)| {
-        program.bind({
-            let fences = Prog::all(std::iter::repeat_n(fence.clone(), n.index(4)));
-            move |v| fences.clone().then(Prog::Val(v))
-        })
-    });
-    let mut programs: Vec<Prog> = fenced.collect();
+    let fences = |n: usize| Body::all((0..n).map(|_| Body::call(memory, "Mfence", [])));
+    let fenced = programs.into_iter().zip(&idle.fences);
+    let fenced = fenced.map(|(program, n)| program.bind("v", |v| fences(n.index(4)).then(v.into())));
+    let mut programs: Vec<Body> = fenced.collect();
     for _ in 0..idle.threads {
         world.threads.push(Node(1));
-        programs.push(Prog::unit());
+        programs.push(Body::unit());
     }
     if idle.word {
         world.objects.insert(Loc::new("unused"), Object::new(memory).at(Node(1)));
@@ -138,20 +135,15 @@ fn statements_that_change_nothing_change_no_outcome_of_a_library() {
 /// and more fences at its end.
 #[test]
 fn the_number_of_fences_does_not_matter() {
-    let call = |method, args: &[Val]| Prog::call(Call::new(TSO, method, args));
     let [z, p] = ["z", "p"].map(Loc::new);
     let mut world = World::new(1, &[Node(1), Node(1)]);
     world.objects.insert(z, tso::word(Node(1)));
     world.objects.insert(p, tso::word(Node(1)).init(Val::Int(9)));
     let cells = [p, z].map(|loc| Cell { loc, node: Node(1) });
     for fences in 0..6 {
-        let update = call("RCAS", &[p.into(), z.into(), Val::Int(3), Val::Int(2)]);
-        let first = [update, call("Write", &[z.into(), Val::Int(3)])];
-        let first = Prog::all(first.into_iter().chain((0..fences).map(|_| call("Mfence", &[]))));
-        let second = call("Read", &[z.into()]).bind(move |a| {
-            let next = Val::Int(a.int().expect("an integer") + 1);
-            Prog::call(Call::new(TSO, "Write", &[z.into(), next])).then(Prog::Val(a))
-        });
+        let first = Body::all([tso::rcas(p, z, 3, 2), tso::write(z, 3)]);
+        let first = first.then(Body::all((0..fences).map(|_| tso::mfence())));
+        let second = body! { let a = tso::read(z); tso::Method::write(z, a + 1); a };
         let all = outcomes(&Libraries::over(to).with(Tso::PUBLISHED), &world, &[first, second], &cells).unwrap();
         assert_eq!(all.len(), 11, "with {fences} fences");
     }

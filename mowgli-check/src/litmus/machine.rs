@@ -44,7 +44,7 @@ fn visit_runs(
     expired: &dyn Fn() -> bool,
 ) -> Result<u64, InputError> {
     let switches = has_machine(test, "a random run")?;
-    let programs = test.programs(usize::MAX);
+    let programs = test.programs();
     let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches));
     let (begin, all) = (seeds.start, seeds.end - seeds.start);
     for seed in seeds {
@@ -163,7 +163,7 @@ pub struct PlayedRun {
 /// If the model has no machine, or a limit cuts the run.
 pub fn play(test: &Test, choices: &[usize], expired: &dyn Fn() -> bool) -> Result<PlayedRun, Failure> {
     let switches = has_machine(test, "a run")?;
-    let programs = test.programs(usize::MAX);
+    let programs = test.programs();
     let points = Machine::new(&test.world, &programs)?
         .with(switches)
         .play(&test.observed, choices, expired)

@@ -1,36 +1,35 @@
 //! The programs of a test's threads.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use im::OrdMap;
 use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Libraries;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::body::CallTerm;
+use mowgli_core::term::script::{CallOf, CheckOf, Label, Script, ScriptWriter, Slot};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::crash::{crashing, or_stops};
+use mowgli_rdma::crash;
 
 use crate::catalogue::Catalogue;
 
-use super::test::{Arg, RegisterCondition, Statement, Test, TestThread};
+use super::condition::{Comparison, Condition};
+use super::test::{Arg, RegisterCondition, Sign, Statement, Test, TestThread, element};
 
 impl Test {
-    /// Builds the program of each thread; its value is the tuple of its registers. A `while` is unrolled as long as its
-    /// iterations begin with other values of registers, at most `rounds` times.
+    /// Builds the program of each thread; its value is the tuple of its registers.
     #[must_use]
-    pub fn programs(&self, rounds: usize) -> Vec<Prog> {
+    pub fn programs(&self) -> Vec<Script> {
         let world = Arc::new(self.world.clone());
         let libraries = Arc::new(Catalogue::builtin().libraries(self.model));
         let program = |(tid, thread): (Tid, &TestThread)| {
-            let crashes = self.world.may_stop(tid);
-            let memory = self.model.memory();
-            let (thread, world, libraries) = (thread.clone(), Arc::clone(&world), Arc::clone(&libraries));
-            let body = ThreadBody { live: live(&thread), tid, thread, world, libraries, rounds, crashes, memory };
-            let length = body.thread.statements.len();
-            let program = Arc::new(body).run(0, length, OrdMap::new());
-            if crashes { crashing(program) } else { program }
+            let (world, libraries) = (Arc::clone(&world), Arc::clone(&libraries));
+            let checks =
+                Arc::new(StatementChecks { thread: thread.clone(), world, libraries, memory: self.model.memory() });
+            ThreadWriter::new(checks, self.world.may_stop(tid)).written()
         };
         self.world.tids().zip(&self.threads).map(program).collect()
     }
@@ -152,42 +151,20 @@ fn holds(registers: &Registers, guard: &RegisterCondition) -> bool {
     guard.is_true(&|arg| value(registers, arg))
 }
 
-struct ThreadBody {
-    tid: Tid,
+/// The checks of the statements of a thread, while it runs.
+struct StatementChecks {
     thread: TestThread,
     world: Arc<World>,
     /// The libraries of its model.
     libraries: Arc<Libraries>,
-    /// For each statement the registers whose values may still matter before it.
-    live: Vec<BTreeSet<Name>>,
-    rounds: usize,
-    /// Whether it may stop before each of its calls.
-    crashes: bool,
     /// The library of its memory words.
     memory: Name,
 }
 
-impl ThreadBody {
-    /// Builds the program of the statements from `at` to `end`; its value is the tuple of all registers.
-    fn run(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
-        if at == end {
-            return Prog::Val(self.tuple(&registers));
-        }
-        if let Some(wrong) = self.wrong(at, &registers) {
-            return wrong;
-        }
-        if self.crashes && matches!(self.thread.statements[at], Statement::Call { .. } | Statement::Await { .. }) {
-            let output = self.tuple(&registers);
-            return or_stops(self.made(at, end, registers), output, self.loops(at));
-        }
-        self.made(at, end, registers)
-    }
-
-    /// Returns a call that no program may make, with the text of a statement as its name, and the fault as its argument. There is
-    /// none if what it adds has a sum, its elements exist, and the thread may access its words.
-    fn wrong(&self, at: usize, registers: &Registers) -> Option<Prog> {
-        let held = |r| held(registers, r);
-        let args: Vec<&Arg> = match &self.thread.statements[at] {
+impl StatementChecks {
+    /// Returns the values that a statement uses.
+    fn args(&self, at: usize) -> Vec<&Arg> {
+        match &self.thread.statements[at] {
             Statement::Call { args, .. } => args.iter().collect(),
             Statement::Set(_, arg) => vec![arg],
             Statement::Await { call, value, .. } => match &**call {
@@ -196,171 +173,230 @@ impl ThreadBody {
             },
             Statement::Assume(guard) | Statement::If(guard) | Statement::While(guard) => guard.names(),
             Statement::Else | Statement::End => Vec::new(),
-        };
+        }
+    }
+
+    /// True if a statement has a fault with some values of registers.
+    fn may_be_wrong(&self, at: usize) -> bool {
+        let is_plain = |arg: &Arg| matches!(arg, Arg::Val(_) | Arg::Register(_, 0));
+        !self.args(at).into_iter().all(is_plain) || self.computed_access(at).is_some()
+    }
+
+    /// Returns a call that no program may make, with the text of a statement as its name, and the fault as its argument. There is
+    /// none if what it adds has a sum, its elements exist, and the thread may access its words.
+    fn wrong(&self, at: usize, thread: Tid, held: &dyn Fn(Name) -> Val) -> Option<Call> {
+        let args = self.args(at);
         let sum = "numbers have sums, and a number and an element of an array, and no other values";
-        let sum = args.iter().any(|arg| arg.has_no_sum(&held)).then(|| sum.to_owned());
+        let sum = args.iter().any(|arg| arg.has_no_sum(held)).then(|| sum.to_owned());
         let element = || {
-            let (array, index) = args.iter().find_map(|arg| arg.wrong_element(&self.world, &held))?;
+            let (array, index) = args.iter().find_map(|arg| arg.wrong_element(&self.world, held))?;
             Some(match index {
                 Val::Int(_) => format!("{array}[{index}] is not declared"),
                 _ => format!("{index} is the number of no element of {array}"),
             })
         };
-        let fault = sum.or_else(element).or_else(|| self.wrong_access(at, registers))?;
+        let access = || {
+            let call = called(self.computed_access(at)?, held);
+            self.libraries.get(call.library)?.fault(&self.world, thread, &call)
+        };
+        let fault = sum.or_else(element).or_else(access)?;
         let (line, text) = &self.thread.source[at];
         let text = Name::new(&format!("`{text}` in line {line}"));
-        Some(Prog::call(Call::new(self.memory, text.text(), &[Val::Loc(Loc::new(&fault))])))
+        Some(Call::new(self.memory, text.text(), &[Val::Loc(Loc::new(&fault))]))
     }
 
-    /// Returns the fault of an access of a word whose place is in a register.
-    fn wrong_access(&self, at: usize, registers: &Registers) -> Option<String> {
+    /// Returns the access of a word that a statement makes, if its place is in a register.
+    fn computed_access(&self, at: usize) -> Option<&Statement> {
         let statement = match &self.thread.statements[at] {
             Statement::Await { call, .. } => call,
             statement => statement,
         };
         let Statement::Call { library, args, .. } = statement else { return None };
         let is_computed = |arg: &Arg| !arg.registers().is_empty();
-        if *library != self.memory || !args.iter().any(is_computed) {
-            return None;
+        (*library == self.memory && args.iter().any(is_computed)).then_some(statement)
+    }
+}
+
+/// Returns a call whose registers have these values.
+fn called(call: &Statement, held: &dyn Fn(Name) -> Val) -> Call {
+    let Statement::Call { library, method, args, .. } = call else { unreachable!("only calls are made") };
+    let args: Vec<Val> = args.iter().map(|arg| arg.value(held)).collect();
+    Call::new(*library, method, &args)
+}
+
+/// A writer of the program of a thread.
+struct ThreadWriter {
+    checks: Arc<StatementChecks>,
+    writer: ScriptWriter,
+    /// The variables of the registers.
+    slots: BTreeMap<Name, Slot>,
+    /// Whether it may stop before each of its calls.
+    crashes: bool,
+    /// The end, where a thread goes that stops.
+    end: Label,
+    /// The place where a thread goes whose assumption does not hold.
+    discarded: Label,
+}
+
+impl ThreadWriter {
+    fn new(checks: Arc<StatementChecks>, crashes: bool) -> Self {
+        let mut writer = ScriptWriter::default();
+        let slots = checks.thread.registers.iter().map(|r| (*r, writer.fresh())).collect();
+        let (end, discarded) = (writer.label(), writer.label());
+        Self { checks, writer, slots, crashes, end, discarded }
+    }
+
+    fn written(mut self) -> Script {
+        let thread = &Arc::clone(&self.checks).thread;
+        self.slots.values().for_each(|slot| self.writer.set(*slot, 0));
+        self.block(thread, 0, thread.statements.len());
+        self.writer.place(self.end);
+        if self.crashes {
+            self.writer.call(CallOf::known(crash::Method::Stop {}.into()), None);
         }
-        self.libraries.get(*library)?.fault(&self.world, self.tid, &call_of(statement, registers)?)
+        self.writer.end(Expr::tuple(thread.registers.iter().map(|r| ScriptWriter::value(self.slots[r]))));
+        self.writer.place(self.discarded);
+        self.writer.escape();
+        self.writer.finish()
     }
 
-    /// Returns the number of loops that a statement is in.
-    fn loops(&self, at: usize) -> usize {
-        let is_around =
-            |&o: &usize| matches!(self.thread.statements[o], Statement::While(_)) && self.thread.end(o) > at;
-        (0..at).filter(is_around).count()
-    }
-
-    /// Builds the same program for a thread that does not stop before its first statement.
-    fn made(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
-        match &self.thread.statements[at] {
-            Statement::Set(r, arg) => self.run(at + 1, end, registers.update(*r, value(&registers, arg))),
-            Statement::Call { register, .. } => {
-                let (body, register) = (Arc::clone(self), *register);
-                let statement = &self.thread.statements[at];
-                let call = self.sent(statement, &registers).then(called(statement, &registers));
-                call.bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
+    /// Writes the statements from `at` to `end`.
+    fn block(&mut self, thread: &TestThread, mut at: usize, end: usize) {
+        while at < end {
+            self.check(at);
+            let statement = &thread.statements[at];
+            if self.crashes && matches!(statement, Statement::Call { .. } | Statement::Await { .. }) {
+                let goes = self.writer.fresh();
+                self.writer.call(CallOf::known(crash::Method::Goes {}.into()), Some(goes));
+                self.writer.unless(ScriptWriter::value(goes).is(true), self.end);
             }
-            Statement::Await { call, until, value: awaited } => {
-                let (awaited, until) = (value(&registers, awaited), *until);
-                let round = called(call, &registers)
-                    .bind(move |v| if until.holds(v, awaited) { Prog::Break(1, v) } else { Prog::unit() });
-                let (body, register) = (Arc::clone(self), call.register());
-                round.repeat().bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
+            match statement {
+                Statement::Set(r, arg) => self.writer.set(self.slots[r], self.value(arg)),
+                Statement::Call { register, .. } => self.call(statement, register.map(|r| self.slots[&r])),
+                Statement::Await { call, until, value } => self.wait(call, *until, value),
+                Statement::Assume(guard) => self.writer.unless(self.condition(guard), self.discarded),
+                Statement::If(guard) => {
+                    let (other, over) = (thread.other(at), thread.end(at));
+                    let [no, behind] = [(); 2].map(|()| self.writer.label());
+                    self.writer.unless(self.condition(guard), no);
+                    self.block(thread, at + 1, other);
+                    self.writer.jump(self.writer.depth(), behind);
+                    self.writer.place(no);
+                    self.block(thread, (other + 1).min(over), over);
+                    self.writer.place(behind);
+                    at = over;
+                }
+                Statement::While(guard) => {
+                    let over = thread.end(at);
+                    self.rounds(thread, guard, at, over);
+                    at = over;
+                }
+                Statement::Else | Statement::End => unreachable!("a block ends before these"),
             }
-            Statement::Assume(guard) if holds(&registers, guard) => self.run(at + 1, end, registers),
-            // Executions that come here do not count.
-            Statement::Assume(_) => Prog::Break(usize::MAX, Val::Unit),
-            Statement::If(guard) => {
-                let (other, over) = (self.thread.other(at), self.thread.end(at));
-                let own = match holds(&registers, guard) {
-                    true => self.run(at + 1, other, registers),
-                    false => self.run((other + 1).min(over), over, registers),
-                };
-                self.then(own, over + 1, end)
-            }
-            Statement::While(_) => {
-                let over = self.thread.end(at);
-                self.then(self.rounds(at, registers, self.rounds), over + 1, end)
-            }
-            Statement::Else | Statement::End => unreachable!("a block ends before these"),
+            at += 1;
         }
     }
 
-    /// Builds the writes of private words that come before a call.
-    fn sent(&self, call: &Statement, registers: &Registers) -> Prog {
-        let Statement::Call { library, args, .. } = call else { unreachable!("only calls send") };
-        let write = |arg: &Arg| match arg {
-            Arg::Sent(x, sent) => {
-                Some(Prog::call(Call::new(*library, "Write", &[(*x).into(), value(registers, sent)])))
-            }
-            _ => None,
-        };
-        Prog::all(args.iter().filter_map(write))
-    }
-
-    /// Builds a block, and then the statements from `at` to `end`.
-    fn then(self: &Arc<Self>, block: Prog, at: usize, end: usize) -> Prog {
-        let body = Arc::clone(self);
-        block.bind(move |state| body.run(at, end, body.registers(state)))
-    }
-
-    /// Builds the iterations of the `while` at `at` until its condition fails. A loop of the calculus repeats the same
-    /// iteration. So one loop covers the iterations that begin with the same registers, as far as these matter. An
-    /// iteration that leaves other registers ends it, and the next loop begins with these. At most `left` more loops
-    /// follow.
-    fn rounds(self: &Arc<Self>, at: usize, registers: Registers, left: usize) -> Prog {
-        if !self.goes_round(at, &registers) {
-            return Prog::Val(self.tuple(&registers));
+    /// Writes the check of a statement.
+    fn check(&mut self, at: usize) {
+        if self.checks.may_be_wrong(at) {
+            let (checks, slots) = (Arc::clone(&self.checks), self.slots.clone());
+            let registers = checks.args(at).into_iter().flat_map(Arg::registers);
+            let reads = registers.map(|r| slots[&r]).collect();
+            let fault =
+                move |thread: Tid, values: &dyn Fn(Slot) -> Val| checks.wrong(at, thread, &|r| values(slots[&r]));
+            self.writer.check(CheckOf { reads, fault: Arc::new(fault) });
         }
-        if let Some(wrong) = self.wrong(at, &registers) {
-            return wrong;
-        }
-        let (body, begun) = (Arc::clone(self), registers.clone());
-        let round = self.run(at + 1, self.thread.end(at), registers).bind(move |state| {
-            let after = body.registers(state);
-            let is_same = body.live[at + 1].iter().all(|r| held(&begun, *r) == held(&after, *r));
-            if is_same && body.goes_round(at, &after) { Prog::unit() } else { Prog::Break(1, state) }
-        });
-        let body = Arc::clone(self);
-        round.repeat().bind(move |state| {
-            let after = body.registers(state);
-            if left == 0 && body.goes_round(at, &after) {
-                Prog::Bound
-            } else {
-                body.rounds(at, after, left.saturating_sub(1))
+    }
+
+    /// Writes a call, and the writes of private words that come before it.
+    fn call(&mut self, call: &Statement, to: Option<Slot>) {
+        let Statement::Call { library, method, args, .. } = call else { unreachable!("only calls are made") };
+        for arg in args {
+            if let Arg::Sent(x, sent) = arg {
+                let write = CallTerm::new(*library, "Write", [(*x).into(), self.value(sent)]);
+                self.writer.call(CallOf::Term(write), None);
             }
-        })
+        }
+        let args: Vec<Expr> = args.iter().map(|arg| self.value(arg)).collect();
+        self.writer.call(CallOf::Term(CallTerm::new(*library, method, args)), to);
     }
 
-    fn goes_round(&self, at: usize, registers: &Registers) -> bool {
-        matches!(&self.thread.statements[at], Statement::While(guard) if holds(registers, guard))
+    /// Writes iterations of a call until a comparison of its result holds.
+    fn wait(&mut self, call: &Statement, until: Comparison, value: &Arg) {
+        let (found, awaited) = (self.writer.fresh(), self.writer.fresh());
+        let ([again, behind], depth) = ([(); 2].map(|()| self.writer.label()), self.writer.depth());
+        self.writer.set(awaited, self.value(value));
+        let first = self.writer.begin_loop();
+        self.call(call, Some(found));
+        let [found, awaited] = [found, awaited].map(ScriptWriter::value);
+        self.writer.unless(compared(until, found, awaited), again);
+        call.register().into_iter().for_each(|r| self.writer.set(self.slots[&r], found));
+        self.writer.jump(depth, behind);
+        self.writer.place(again);
+        self.writer.end_loop(first);
+        self.writer.place(behind);
     }
 
-    fn tuple(&self, registers: &Registers) -> Val {
-        Val::tuple(&self.thread.registers.iter().map(|r| held(registers, *r)).collect::<Vec<_>>())
+    /// Writes the iterations of the `while` at `at`.
+    fn rounds(&mut self, thread: &TestThread, guard: &RegisterCondition, at: usize, over: usize) {
+        let ([again, behind], depth) = ([(); 2].map(|()| self.writer.label()), self.writer.depth());
+        self.writer.unless(self.condition(guard), behind);
+        let first = self.writer.begin_loop();
+        self.block(thread, at + 1, over);
+        self.check(at);
+        self.writer.unless(!self.condition(guard), again);
+        self.writer.jump(depth, behind);
+        self.writer.place(again);
+        self.writer.end_loop(first);
+        self.writer.place(behind);
     }
 
-    /// Returns the registers of which this is the tuple.
-    fn registers(&self, state: Val) -> Registers {
-        let Val::Tuple(values) = state else { unreachable!("the value of a block is a tuple") };
-        self.thread.registers.iter().copied().zip(values.parts().iter().copied()).collect()
+    fn value(&self, arg: &Arg) -> Expr {
+        let register = |r: &Name| ScriptWriter::value(self.slots[r]);
+        match arg {
+            Arg::Val(v) => (*v).into(),
+            Arg::Register(r, 0) => register(r),
+            Arg::Register(r, k) => Expr::opaque("sum", *SUM, [register(r), (*k).into()]),
+            Arg::Sum(to, Sign::Plus, r) => Expr::opaque("sum", *SUM, [self.value(to), register(r)]),
+            Arg::Sum(to, Sign::Minus, r) => Expr::opaque("difference", *DIFFERENCE, [self.value(to), register(r)]),
+            Arg::Element(array, number) => Expr::opaque("element", *ELEMENT, [Loc(*array).into(), self.value(number)]),
+            Arg::Tuple(all) => Expr::tuple(all.iter().map(|arg| self.value(arg))),
+            Arg::Sent(x, _) => (*x).into(),
+        }
     }
+
+    fn condition(&self, guard: &RegisterCondition) -> Expr {
+        let all = |cs: &[RegisterCondition]| cs.iter().map(|c| self.condition(c)).collect::<Vec<_>>();
+        match guard {
+            Condition::Compare(a, comparison, b) => compared(*comparison, self.value(a), self.value(b)),
+            Condition::Not(c) => !self.condition(c),
+            Condition::And(cs) => all(cs).into_iter().fold(true.into(), |a, b| a & b),
+            Condition::Or(cs) => all(cs).into_iter().fold(false.into(), |a, b| a | b),
+        }
+    }
+}
+
+/// Sums of values of programs, as [`Arg::value`] says.
+static SUM: LazyLock<Opaque> =
+    LazyLock::new(|| Opaque::new(|args| args[0].combined(false, args[1]).unwrap_or(Val::Top)));
+static DIFFERENCE: LazyLock<Opaque> =
+    LazyLock::new(|| Opaque::new(|args| args[0].combined(true, args[1]).unwrap_or(Val::Top)));
+static ELEMENT: LazyLock<Opaque> = LazyLock::new(|| {
+    Opaque::new(|args| match args {
+        [Val::Loc(array), Val::Int(number)] => element(array.0, *number).into(),
+        _ => Val::Top,
+    })
+});
+static COMPARISONS: LazyLock<[Opaque; 6]> =
+    LazyLock::new(|| Comparison::ALL.map(|c| Opaque::new(move |args| Val::Bool(c.holds(args[0], args[1])))));
+
+/// Returns whether a comparison holds of two values.
+fn compared(comparison: Comparison, a: Expr, b: Expr) -> Expr {
+    let position = Comparison::ALL.iter().position(|c| *c == comparison).expect("one of all");
+    Expr::opaque("holds", COMPARISONS[position], [a, b])
 }
 
 fn set(registers: &Registers, register: Option<Name>, v: Val) -> Registers {
     register.map_or_else(|| registers.clone(), |r| registers.update(r, v))
-}
-
-fn called(call: &Statement, registers: &Registers) -> Prog {
-    Prog::call(call_of(call, registers).expect("what is awaited is a call"))
-}
-
-fn call_of(statement: &Statement, registers: &Registers) -> Option<Call> {
-    let Statement::Call { library, method, args, .. } = statement else { return None };
-    let args: Vec<Val> = args.iter().map(|arg| value(registers, arg)).collect();
-    Some(Call::new(*library, method, &args))
-}
-
-/// Computes for each statement the registers whose values may matter before it. At the end all of them matter, because
-/// they are the output.
-fn live(thread: &TestThread) -> Vec<BTreeSet<Name>> {
-    let count = thread.statements.len();
-    let mut live = vec![BTreeSet::new(); count];
-    live.push(thread.registers.iter().copied().collect());
-    loop {
-        let before = live.clone();
-        for at in (0..count).rev() {
-            let statement = &thread.statements[at];
-            let mut own: BTreeSet<Name> = thread.next(at).into_iter().flat_map(|n| live[n].iter().copied()).collect();
-            statement.register().iter().for_each(|r| _ = own.remove(r));
-            own.extend(statement.uses());
-            live[at] = own;
-        }
-        if live == before {
-            return live;
-        }
-    }
 }

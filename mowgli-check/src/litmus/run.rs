@@ -126,7 +126,7 @@ pub fn with_problem<T>(
         libraries: &libraries,
         implementations: &implementations,
         world: &world,
-        programs: &test.programs(limits.rounds),
+        programs: &test.programs(),
         observed: &test.observed,
         limits,
     })
@@ -223,7 +223,7 @@ pub(super) fn has_machine(test: &Test, what: &str) -> Result<Switches, InputErro
 /// If the model has no machine.
 pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, MachineRuns), InputError> {
     let switches = has_machine(test, "--engine operational")?;
-    let programs = test.programs(limits.rounds);
+    let programs = test.programs();
     let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
     let runs = machine.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (test.values(o), 1)).collect();
@@ -287,7 +287,7 @@ pub(super) fn act_in_words(step: &Step) -> String {
 /// If the model has no machine, or the time is up before the run has ended.
 pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
     let switches = has_machine(test, "walk")?;
-    let programs = test.programs(usize::MAX);
+    let programs = test.programs();
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut steps, mut choices) = (Vec::new(), Vec::new());
     let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();

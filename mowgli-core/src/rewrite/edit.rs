@@ -48,15 +48,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::calls;
-use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Var};
-use crate::ids::{Name, Tid};
+use crate::ids::Name;
 use crate::term::body::{Bodies, Body, CallTerm, Stmt, argument};
 use crate::term::implementation::Implementation;
 use crate::term::lemma::Lemma;
 use crate::term::method::Table;
 use crate::term::parts::Parts;
-use crate::term::program::Prog;
 use crate::world::World;
 
 /// The replacement of a call; `None` if the call stays.
@@ -321,9 +319,8 @@ impl Edited {
         change: impl Fn(&'static str, &Body) -> Result<Body, String>,
     ) -> Self {
         let Some(before) = of.bodies() else {
-            let mistake = Some(format!(
-                "`{text}` edits bodies that are Rust functions: write them with `bodies!`, so that they are terms"
-            ));
+            let mistake =
+                Some(format!("`{text}` edits an implementation that has no bodies: write them with `bodies!`"));
             return Self { of, text, bodies: None, parts: None, mistake, differs: Arc::default() };
         };
         let mut mistake = None;
@@ -387,13 +384,6 @@ impl Implementation for Edited {
 
     fn bodies(&self) -> Option<&Bodies> {
         self.bodies.as_deref().or_else(|| self.of.bodies())
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        match self.bodies() {
-            Some(bodies) => bodies.program(world, thread, call),
-            None => self.of.program(world, thread, call),
-        }
     }
 
     fn lemmas(&self) -> Vec<Lemma> {

@@ -6,8 +6,8 @@
 
 use crate::event::{Call, Event};
 use crate::ids::Tid;
+use crate::term::code::{CodePlace, CodePoint, CodeState};
 use crate::term::implementation::{Implementation, Implementations};
-use crate::term::program::Prog;
 use crate::value::Val;
 use crate::world::World;
 
@@ -35,8 +35,8 @@ pub fn recover(
     }
     let mut all = Vec::new();
     for call in calls {
-        let body = implementation.program(world, thread, call);
-        let ended = replay(&body, &Implementations::new(), world, thread, events);
+        let body = CodeState::of_call(&implementation.script(world, thread, call), call);
+        let ended = replay(body, &Implementations::new(), world, thread, events);
         let Some((length, ret)) = ended.filter(|(length, _)| *length > 0) else { continue };
         let first = ParsedCall { event: Event { thread, call: call.clone(), ret }, length };
         for rest in recover(implementation, world, thread, calls, &events[length..]) {
@@ -46,56 +46,30 @@ pub fn recover(
     all
 }
 
-/// Runs a program on the results in `events`, with calls of the libraries in `implementations` replaced by their
+/// Runs code on the results in `events`, with calls of the libraries in `implementations` replaced by their
 /// bodies. Returns the number of events that it consumes and its value, if it ends without a break and makes exactly
-/// these calls. There is at most one way, because a program depends on nothing else.
+/// these calls. There is at most one way, because code depends on nothing else.
 #[must_use]
 pub fn replay(
-    program: &Prog,
+    mut code: CodeState,
     implementations: &Implementations,
     world: &World,
     thread: Tid,
     events: &[&Event],
 ) -> Option<(usize, Val)> {
-    let mut replay = AbstractionReplay { implementations, world, thread, events, made: 0 };
-    let (value, breaks) = replay.run(program)?;
-    (breaks == 0).then_some((replay.made, value))
-}
-
-struct AbstractionReplay<'a> {
-    implementations: &'a Implementations,
-    world: &'a World,
-    thread: Tid,
-    events: &'a [&'a Event],
-    made: usize,
-}
-
-impl AbstractionReplay<'_> {
-    fn run(&mut self, program: &Prog) -> Option<(Val, usize)> {
-        match program {
-            Prog::Val(v) => Some((*v, 0)),
-            Prog::Break(k, v) => Some((*v, *k)),
-            Prog::Call(call) => match self.implementations.get(&call.library) {
-                Some(implementation) => self.run(&implementation.program(self.world, self.thread, call)),
-                None => {
-                    let event = self.events.get(self.made).filter(|e| e.call == **call)?;
-                    self.made += 1;
-                    Some((event.ret, 0))
-                }
+    loop {
+        match code.next(CodePlace { world, thread }) {
+            CodePoint::Ended(v) => return Some((code.made(), v)),
+            CodePoint::Returned(v, _) => code.leave(v),
+            CodePoint::Loop => code.begin(),
+            CodePoint::Call(call) => match implementations.get(&call.library) {
+                Some(implementation) => _ = code.enter(&implementation.script(world, thread, &call), &call),
+                None => code.returned(events.get(code.made()).filter(|e| e.call == call)?.ret),
             },
-            Prog::Let(both) => match self.run(&both.first)? {
-                (v, 0) => self.run(&(both.then)(v)),
-                broken => Some(broken),
-            },
-            Prog::Bound => None,
-            Prog::Loop(body) => loop {
-                let before = self.made;
-                match self.run(body)? {
-                    (v, breaks) if breaks > 0 => break Some((v, breaks - 1)),
-                    _ if self.made == before => break None,
-                    _ => {}
-                }
-            },
+            CodePoint::Iteration(of) if of.start < code.made() || of.is_other && !of.is_endless(code.made()) => {
+                code.go_on(true);
+            }
+            CodePoint::Iteration(_) | CodePoint::Escaped => return None,
         }
     }
 }

@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::library::Libraries;
+use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use crate::term::implementation::Implementations;
-use crate::term::program::{LONGEST, Prog};
+use crate::term::script::Script;
 use crate::value::Val;
 use crate::world::World;
 
@@ -85,26 +86,13 @@ struct Denotation<'a> {
     events: Vec<Event>,
     groups: Vec<Option<usize>>,
     calls: Vec<ReplacedCall>,
-    group: Option<usize>,
     rounds: Vec<(usize, usize)>,
-    /// The number of instructions on the way here.
-    made: usize,
     result: Unfolding,
 }
 
 impl Denotation<'_> {
     fn ill_defined(&mut self, why: String) {
         self.result.ill_defined.get_or_insert(why);
-    }
-
-    /// Describes a call and its place, for an error message.
-    fn makes(&self, call: &Call) -> String {
-        makes(self.thread, self.within(), call)
-    }
-
-    /// Returns the call whose body the thread executes, if there is one.
-    fn within(&self) -> Option<&Call> {
-        self.group.map(|g| &self.calls[g].event.call)
     }
 
     /// Keeps the first `length` events as an execution that does not end, and notes if there are now more than `limit`
@@ -150,140 +138,136 @@ pub(crate) fn does_nothing(call: &Call) -> String {
     format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
 }
 
-/// Returns the error for a thread that exceeds [`LONGEST`] instructions, with the body that it executes.
-pub(crate) fn never_ends(thread: Tid, within: Option<&Call>) -> String {
-    let who = within.map_or(thread.to_string(), |c| format!("the body of {c} of {}", c.library));
-    format!("{who} has not ended after {LONGEST} instructions: let its recursion end, and wait with `loop`")
-}
-
 /// Describes the place where an unrolled loop reached the bound on rounds.
 pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
     let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
     format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
-type Continue<'k, 'a> = &'k mut dyn FnMut(&mut Denotation<'a>, Val, usize);
-
 impl Unfolder<'_> {
-    /// Returns the plain executions of `program` on `thread`, where `cells` gives the possible values of each cell.
-    pub fn unfold(&self, thread: Tid, program: &Prog, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
+    /// Returns the plain executions of `script` on `thread`, where `cells` gives the possible values of each cell.
+    pub fn unfold(&self, thread: Tid, script: &Script, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
         let mut state = Denotation {
             thread,
             cells,
             events: Vec::new(),
             groups: Vec::new(),
             calls: Vec::new(),
-            group: None,
             rounds: Vec::new(),
-            made: 0,
             result: Unfolding::default(),
         };
-        self.run(program, &mut state, &mut |s, output, breaks| {
-            if breaks > 0 {
-                return s.discard(self.limit);
-            }
-            if s.result.traces.len() >= self.limit || s.result.traces.len() % 64 == 63 && (self.expired)() {
-                s.result.too_many = true;
-                return;
-            }
-            let trace = s.trace(s.events.len(), output);
-            s.result.traces.push(trace);
-        });
+        self.run(CodeState::start(script), &mut state);
         state.result
     }
 
-    fn run<'a>(&self, program: &Prog, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
-        if state.result.too_many {
-            return;
+    /// Follows a thread in all ways.
+    fn run(&self, mut code: CodeState, state: &mut Denotation<'_>) {
+        let place = CodePlace { world: self.world, thread: state.thread };
+        while !state.result.too_many {
+            match code.next(place) {
+                CodePoint::Ended(output) => {
+                    let count = state.result.traces.len();
+                    if count >= self.limit || count % 64 == 63 && (self.expired)() {
+                        state.result.too_many = true;
+                        return;
+                    }
+                    let trace = state.trace(state.events.len(), output);
+                    return state.result.traces.push(trace);
+                }
+                CodePoint::Escaped => {
+                    return match code.within() {
+                        None => state.discard(self.limit),
+                        Some(call) => state.ill_defined(breaks_out(&state.calls[call].event.call)),
+                    };
+                }
+                CodePoint::Returned(v, start) => {
+                    let replaced = &mut state.calls[code.within().expect("it is in a body")].event;
+                    if state.events.len() == start {
+                        let why = does_nothing(&replaced.call);
+                        return state.ill_defined(why);
+                    }
+                    replaced.ret = v;
+                    code.leave(v);
+                }
+                CodePoint::Loop => code.begin(),
+                CodePoint::Iteration(iteration) => {
+                    if !self.goes_on(iteration, state) {
+                        return;
+                    }
+                    code.go_on(true);
+                }
+                CodePoint::Call(call) => match self.implementations.get(&call.library) {
+                    Some(implementation) => {
+                        let body = implementation.script(self.world, state.thread, &call);
+                        let parent = code.within();
+                        code.enter(&body, &call);
+                        let event = Event { thread: state.thread, call, ret: Val::Unit };
+                        state.calls.push(ReplacedCall { event, parent });
+                    }
+                    None => return self.call(&call, &code, state),
+                },
+            }
         }
-        if state.made == LONGEST {
-            return state.ill_defined(never_ends(state.thread, state.within()));
-        }
-        state.made += 1;
-        match program {
-            Prog::Val(v) => next(state, *v, 0),
-            Prog::Break(k, v) => next(state, *v, *k),
-            Prog::Call(call) => self.call(call, state, next),
-            Prog::Let(both) => self.run(&both.first, state, &mut |s, v, breaks| {
-                if breaks > 0 { next(s, v, breaks) } else { self.run(&(both.then)(v), s, next) }
-            }),
-            Prog::Loop(body) => self.round(body, 0, state, next),
-            Prog::Bound => {
-                state.wait_after(state.events.len(), self.limit);
+    }
+
+    /// True if the thread goes on behind an iteration without a break.
+    fn goes_on(
+        &self,
+        CodeIteration { start, done, others, is_other }: CodeIteration,
+        state: &mut Denotation<'_>,
+    ) -> bool {
+        let end = state.events.len();
+        if is_other {
+            if others >= self.rounds {
+                state.wait_after(end, self.limit);
                 state.result.hit_remembered = Some(unrolled(state.thread, &state.events));
             }
+            return others < self.rounds;
         }
-        state.made -= 1;
+        let own = &state.events[start..];
+        if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
+            // This iteration only looks, so the unfolding leaves it out: see the module's documentation.
+            state.wait_after(start, self.limit);
+            return false;
+        }
+        let is_remembered = self.libraries.remember(self.world, &state.events[..start], own);
+        if done < self.rounds {
+            state.rounds.extend((!is_remembered).then_some((start, end)));
+            return true;
+        }
+        state.wait_after(end, self.limit);
+        let hit = if is_remembered { &mut state.result.hit_remembered } else { &mut state.result.hit };
+        *hit = state.events.last().map(|e| format!("{}: a loop of {} after {e}", state.thread, done + 1));
+        false
     }
 
-    fn round<'a>(&self, body: &Prog, done: usize, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
-        let start = state.events.len();
-        self.run(body, state, &mut |s, v, breaks| {
-            if breaks > 0 {
-                next(s, v, breaks - 1);
-            } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
-                // This round only looks, so the unfolding leaves it out: see the module's documentation.
-                s.wait_after(start, self.limit);
-            } else if done < self.rounds {
-                let end = s.events.len();
-                let before = s.rounds.len();
-                if !self.libraries.remember(self.world, &s.events[..start], &s.events[start..]) {
-                    s.rounds.push((start, end));
-                }
-                self.round(body, done + 1, s, next);
-                s.rounds.truncate(before);
-            } else {
-                s.wait_after(s.events.len(), self.limit);
-                let is_remembered = self.libraries.remember(self.world, &s.events[..start], &s.events[start..]);
-                let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
-                *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
-            }
-        });
-    }
-
-    fn call<'a>(&self, call: &Call, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
-        if let Some(implementation) = self.implementations.get(&call.library) {
-            let body = implementation.program(self.world, state.thread, call);
-            return self.replaced(call, &body, state, next);
-        }
+    /// Follows a thread after each result of a call.
+    fn call(&self, call: &Call, code: &CodeState, state: &mut Denotation<'_>) {
+        let within = code.within().map(|g| &state.calls[g].event.call);
+        let makes = || makes(state.thread, within, call);
         let Some(library) = self.libraries.get(call.library) else {
-            return state.ill_defined(not_below(&state.makes(call)));
+            let why = not_below(&makes());
+            return state.ill_defined(why);
         };
         if let Some(fault) = library.fault(self.world, state.thread, call) {
-            return state.ill_defined(format!("{}: {fault}", state.makes(call)));
+            let why = format!("{}: {fault}", makes());
+            return state.ill_defined(why);
         }
         let results = library.returns(self.world, &state.events, state.thread, call, state.cells);
         if results.is_empty() {
             state.wait_after(state.events.len(), self.limit);
         }
+        let (events, calls, rounds) = (state.events.len(), state.calls.clone(), state.rounds.len());
         for ret in results {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
-            state.groups.push(state.group);
-            next(state, ret, 0);
-            state.events.pop();
-            state.groups.pop();
+            state.groups.push(code.within());
+            let mut after = code.clone();
+            after.returned(ret);
+            self.run(after, state);
+            state.events.truncate(events);
+            state.groups.truncate(events);
+            state.rounds.truncate(rounds);
+            state.calls.clone_from(&calls);
         }
-    }
-
-    fn replaced<'a>(&self, call: &Call, body: &Prog, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
-        let (outer, this) = (state.group, state.calls.len());
-        let event = Event { thread: state.thread, call: call.clone(), ret: Val::Unit };
-        state.calls.push(ReplacedCall { event, parent: outer });
-        state.group = Some(this);
-        let start = state.events.len();
-        self.run(body, state, &mut |s, v, breaks| {
-            if breaks > 0 {
-                return s.ill_defined(breaks_out(call));
-            }
-            if s.events.len() == start {
-                return s.ill_defined(does_nothing(call));
-            }
-            s.group = outer;
-            s.calls[this].event.ret = v;
-            next(s, v, 0);
-            s.group = Some(this);
-        });
-        state.group = outer;
-        state.calls.truncate(this);
     }
 }

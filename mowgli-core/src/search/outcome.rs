@@ -18,7 +18,8 @@ use crate::search::problem::{Found, Problem};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
 use crate::search::solver::{Decision, Flow, SearchEnd, Solver, Stats};
-use crate::term::program::Prog;
+use crate::term::code::CodeState;
+use crate::term::script::Script;
 use crate::value::Val;
 
 /// The statistics of a search over all executions, and the reason why it stopped.
@@ -358,9 +359,9 @@ impl Problem<'_> {
     #[must_use]
     pub fn has_run(&self, execution: &Execution) -> bool {
         let implementations = self.implementations;
-        let is_run = |(tid, program): (Tid, &Prog)| {
+        let is_run = |(tid, script): (Tid, &Script)| {
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
-            let ended = replay(program, implementations, self.world, tid, &events);
+            let ended = replay(CodeState::start(script), implementations, self.world, tid, &events);
             self.are_results(execution, &events)
                 && ended == Some((events.len(), *execution.outputs.get(tid.index()).unwrap_or(&Val::Bot)))
         };

@@ -5,7 +5,7 @@ use crate::library::{Hints, Libraries};
 use crate::search::denote::Unfolder;
 use crate::search::runs::{Stop, initial_value};
 use crate::term::implementation::Implementations;
-use crate::term::program::Prog;
+use crate::term::script::Script;
 use crate::value::Val;
 use crate::world::World;
 
@@ -35,7 +35,7 @@ pub struct Problem<'a> {
     /// The objects, nodes and threads.
     pub world: &'a World,
     /// One program for each thread.
-    pub programs: &'a [Prog],
+    pub programs: &'a [Script],
     /// Cells whose last value is observed.
     pub observed: &'a [Cell],
     /// Limits.
@@ -45,7 +45,7 @@ pub struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// Returns the problem of these programs, without implementations and observed cells, with the default limits.
     #[must_use]
-    pub fn of(libraries: &'a Libraries, world: &'a World, programs: &'a [Prog]) -> Self {
+    pub fn of(libraries: &'a Libraries, world: &'a World, programs: &'a [Script]) -> Self {
         static NONE: Implementations = Implementations::new();
         Self { libraries, implementations: &NONE, world, programs, observed: &[], limits: Limits::default() }
     }

@@ -628,12 +628,12 @@ mod tests {
     use super::*;
     use crate::ids::{Loc, Node};
     use crate::search::memory::{consistent, libraries, read, world, write};
+    use crate::term::body::{Body, body};
     use crate::term::implementation::Implementations;
-    use crate::term::program::{Prog, prog};
 
     /// Computes how far threads get from the beginnings of these programs. Each comes with a flag that says whether it
     /// waits. Words hold 0.
-    fn reach(programs: &[(Prog, bool)]) -> Reachable {
+    fn reach(programs: &[(Body, bool)]) -> Reachable {
         let (libraries, world, points) = (libraries(consistent), world(programs.len()), Arena::new());
         let implementations = &Implementations::new();
         let (seen, rounds) = (RefCell::default(), 3);
@@ -641,7 +641,7 @@ mod tests {
         let threads: Threads<'_, '_> =
             Threads { libraries, implementations, world, rounds, points, seen, waits: false };
         let start =
-            |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
+            |(t, (body, waits)): (usize, &(Body, bool))| (threads.start(Tid::from_index(t), &body.into()), *waits);
         let standing: Vec<_> = programs.iter().enumerate().map(start).collect();
         let reachability = Reachability {
             threads: &threads,
@@ -656,8 +656,8 @@ mod tests {
     }
 
     /// Writes x if y is 1.
-    fn conditional(x: Loc, y: Loc) -> Prog {
-        prog! { let v = read(y); if (v == Val::Int(1)) { write(x, 1) } }
+    fn conditional(x: Loc, y: Loc) -> Body {
+        body! { let v = read(y); if (v == 1) { write(x, 1) } }
     }
 
     /// P1 waits for x. P2 reads y and writes x if it read 1, and y is 0 unless P3 writes it.
@@ -667,7 +667,7 @@ mod tests {
         let alone = reach(&[(read(x), true), (conditional(x, y), false)]);
         assert_eq!((&alone.goes_on[..], &alone.ends[..]), (&[false, true][..], &[false, true][..]));
         assert!(!alone.writes(x.on(Node(1))));
-        let third = prog! { read(x); write(y, 1) };
+        let third = body! { read(x); write(y, 1) };
         let together = reach(&[(read(x), true), (conditional(x, y), false), (third, false)]);
         assert_eq!((&together.goes_on[..], &together.ends[..]), (&[true; 3][..], &[true; 3][..]));
         assert!(together.writes(x.on(Node(1))) && together.writes(y.on(Node(1))));

@@ -19,7 +19,7 @@ use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::search::denote::{Trace, Unfolder, Unfolding};
 use crate::stamp::Stamp;
-use crate::term::program::Prog;
+use crate::term::script::Script;
 use crate::value::Val;
 use crate::world::World;
 
@@ -221,7 +221,7 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 }
 
 /// Computes the skeletons of every thread of `programs`.
-pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Skeletons {
+pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Script]) -> Skeletons {
     let Guessed { ended, waits, stop, .. } = guessed(unfolder, programs);
     let goes_round = waits || ended.iter().flatten().any(|run| !run.trace.rounds.is_empty());
     Skeletons { threads: ended.into_iter().map(group).collect(), stop, goes_round }
@@ -249,7 +249,7 @@ struct Guessed {
     stop: Option<Stop>,
 }
 
-fn guessed(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Guessed {
+fn guessed(unfolder: &Unfolder<'_>, programs: &[Script]) -> Guessed {
     let mut written = WrittenValues::new();
     let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
@@ -303,7 +303,7 @@ fn most_writes(of_threads: &[Rank]) -> Rank {
     most
 }
 
-fn all_runs(unfolder: &Unfolder<'_>, programs: &[Prog], written: &WrittenValues, of_threads: &[Rank]) -> Guessed {
+fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValues, of_threads: &[Rank]) -> Guessed {
     let (mut stop, mut waits) = (None, false);
     let mut all_begun = Vec::new();
     let cells = |cell: Cell| {

@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use itertools::Itertools;
 use typed_arena::Arena;
@@ -15,11 +14,12 @@ use typed_arena::Arena;
 use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
-use crate::search::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
+use crate::search::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, not_below, unrolled};
 use crate::search::runs::{Run, Skeleton, with_room};
 use crate::search::thin_air::SeenStamps;
+use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use crate::term::implementation::Implementations;
-use crate::term::program::{LONGEST, Let, Prog};
+use crate::term::script::Script;
 use crate::value::Val;
 use crate::world::World;
 
@@ -66,7 +66,7 @@ pub struct ThreadState<'n> {
     pub alike: Vec<usize>,
     /// The reason why the thread needs a choice here.
     pub frontier: Frontier,
-    control: Continuation,
+    code: CodeState,
     next: RefCell<BTreeMap<(Val, usize), &'n ThreadState<'n>>>,
     rounds: RefCell<BTreeMap<Val, Iterations<'n>>>,
 }
@@ -84,13 +84,13 @@ impl<'n> ThreadState<'n> {
     /// The innermost replaced call that the thread is in.
     #[must_use]
     pub fn within(&self) -> Option<usize> {
-        self.control.group
+        self.code.within()
     }
 
-    /// The number of loops, replaced calls and sequences around the thread; at the end of an iteration, around its loop.
+    /// The number of loops and replaced calls around the thread; at the end of an iteration, around its loop.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.control.stack.len()
+        self.code.depth()
     }
 
     /// Compares this state with another one of the thread. If a subevent has read another value, and nothing else is different, it
@@ -99,7 +99,7 @@ impl<'n> ThreadState<'n> {
     pub fn differs_only_in_read(&self, other: &Self) -> Option<(usize, usize)> {
         let (a, b) = (self.run(), other.run());
         let is_same = self.frontier == other.frontier
-            && self.control.is_same(&other.control)
+            && self.code == other.code
             && a.shapes.len() == b.shapes.len()
             && a.trace.groups == b.trace.groups
             && a.trace.calls == b.trace.calls
@@ -120,22 +120,6 @@ impl<'n> ThreadState<'n> {
     }
 }
 
-/// The continuation: the program that remains.
-#[derive(Clone)]
-struct Continuation {
-    program: Prog,
-    /// The frames that follow the program, the innermost last.
-    stack: Vec<Frame>,
-    /// The innermost replaced call.
-    group: Option<usize>,
-    /// True if it stops at the end of an iteration.
-    one_round: bool,
-    /// The number of instructions that led here.
-    made: usize,
-    /// True if it stops before the next call, in place of making it.
-    peeks: bool,
-}
-
 /// The state of a thread at the end of an iteration, and the first event of that iteration.
 pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
 
@@ -145,45 +129,15 @@ pub type NextEvents = (Vec<(Event, Shape)>, bool);
 /// The ways in which a thread can end an iteration.
 pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
 
-#[derive(Clone)]
-enum Frame {
-    /// `let` of the program.
-    Then(Arc<Let>),
-    /// `loop` of the program, after `done` iterations that are kept. The present one began at event `start`.
-    Loop { body: Arc<Prog>, done: usize, start: usize },
-    /// The body of a replaced call, which began at this event.
-    Body { call: usize, outer: Option<usize>, start: usize },
-}
-
-impl Continuation {
-    /// True if both surely go on in the same way.
-    fn is_same(&self, other: &Self) -> bool {
-        let (a, b) = (&self.stack, &other.stack);
-        (self.group, self.one_round, self.made) == (other.group, other.one_round, other.made)
-            && self.program.is_same(&other.program)
-            && a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| a.is_same(b))
-    }
-}
-
-impl Frame {
-    fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Then(a), Self::Then(b)) => Arc::ptr_eq(a, b),
-            (Self::Loop { body: a, done, start }, Self::Loop { body: b, done: other, start: first }) => {
-                Arc::ptr_eq(a, b) && (done, start) == (other, first)
-            }
-            (Self::Body { call, outer, start }, Self::Body { call: other, outer: around, start: first }) => {
-                (call, outer, start) == (other, around, first)
-            }
-            _ => false,
-        }
-    }
-
-    /// True for a loop in the iteration that begins with this event.
-    fn is_round(&self, event: usize) -> bool {
-        matches!(self, Self::Loop { start, .. } if *start == event)
-    }
+/// The reason why a thread stops before it needs a choice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StopsAt {
+    /// It does not.
+    Choices,
+    /// It stops at the end of each iteration.
+    Iterations,
+    /// It stops before the next call, in place of making it.
+    Calls,
 }
 
 /// The states of all threads.
@@ -207,18 +161,10 @@ pub struct Threads<'a, 'n> {
 impl<'n> Threads<'_, 'n> {
     /// Returns the state of a thread before the first result that has to be chosen.
     #[must_use]
-    pub fn start(&self, thread: Tid, program: &Prog) -> &'n ThreadState<'n> {
+    pub fn start(&self, thread: Tid, script: &Script) -> &'n ThreadState<'n> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
-        let control = Continuation {
-            program: program.clone(),
-            stack: Vec::new(),
-            group: None,
-            one_round: false,
-            made: 0,
-            peeks: false,
-        };
-        self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
+        self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, CodeState::start(script), None)
     }
 
     /// Returns the state of a thread after its call has returned `ret` in the shape of this number.
@@ -232,9 +178,9 @@ impl<'n> Threads<'_, 'n> {
         };
         let event = Event { thread, call: (**call).clone(), ret };
         let shapes = self.libraries.of(call).shapes(self.world, &event);
-        let (mut run, mut control) = (point.run().with_room(), point.control.clone());
-        control.returned(&mut run, event, shapes[shape].clone());
-        let next = self.go_on(thread, run, control, Some(point));
+        let (mut run, mut code) = (point.run().with_room(), point.code.clone());
+        returned(&mut run, &mut code, event, shapes[shape].clone());
+        let next = self.go_on(thread, run, code, Some(point));
         point.next.borrow_mut().insert((ret, shape), next);
         next
     }
@@ -246,7 +192,9 @@ impl<'n> Threads<'_, 'n> {
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
         }
-        let next = self.go_on(thread, point.run().with_room(), point.control.clone(), Some(point));
+        let mut code = point.code.clone();
+        code.go_on(false);
+        let next = self.go_on(thread, point.run().with_room(), code, Some(point));
         point.next.borrow_mut().insert(key, next);
         next
     }
@@ -260,8 +208,7 @@ impl<'n> Threads<'_, 'n> {
         }
         let Frontier::Reads(call) = &point.frontier else { unreachable!("it stands at a call") };
         let mut found = Vec::new();
-        let control = Continuation { one_round: true, ..point.control.clone() };
-        self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
+        self.add_rounds(thread, (point.run(), &point.code), (call, ret), &mut found);
         let rounds: Iterations<'n> = found.into();
         point.rounds.borrow_mut().insert(ret, Rc::clone(&rounds));
         rounds
@@ -270,18 +217,18 @@ impl<'n> Threads<'_, 'n> {
     fn add_rounds(
         &self,
         thread: Tid,
-        (run, control): (&Run, &Continuation),
+        (run, code): (&Run, &CodeState),
         (call, ret): (&Call, Val),
         found: &mut Vec<LastIteration<'n>>,
     ) {
         for shape in self.shapes(thread, call, ret) {
-            let (mut run, mut control) = (run.with_room(), control.clone());
-            control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
-            match self.advance(thread, &mut run, &mut control) {
-                frontier @ Frontier::Round(start) => found.push((self.point(run, frontier, control, None), start)),
+            let (mut run, mut code) = (run.with_room(), code.clone());
+            returned(&mut run, &mut code, Event { thread, call: call.clone(), ret }, shape);
+            match self.advance(thread, &mut run, &mut code, StopsAt::Iterations) {
+                frontier @ Frontier::Round(start) => found.push((self.point(run, frontier, code, None), start)),
                 Frontier::Free(call, ways) => {
                     let results = ways.iter().map(|(ret, _)| *ret).dedup();
-                    results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
+                    results.for_each(|ret| self.add_rounds(thread, (&run, &code), (&call, ret), found));
                 }
                 _ => {}
             }
@@ -295,12 +242,12 @@ impl<'n> Threads<'_, 'n> {
     pub fn ways_on(
         &self,
         thread: Tid,
-        program: &Prog,
+        script: &Script,
         (run, start, depth): (&Run, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<NextEvents> {
         let mut found = Vec::new();
-        let mut point = self.start(thread, program);
+        let mut point = self.start(thread, script);
         loop {
             let position = point.run().trace.events.len();
             let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return found };
@@ -311,11 +258,10 @@ impl<'n> Threads<'_, 'n> {
             let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
             point = self.after(point, thread, ret, shape.expect("one of the call's"));
         }
-        if point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
-            let control = Continuation { one_round: true, ..point.control.clone() };
+        if point.code.is_iteration(depth, start) {
             self.add_ways_on(
                 thread,
-                (point.run(), &control),
+                (point.run(), &point.code),
                 &point.frontier,
                 (depth, start, start),
                 cells,
@@ -330,7 +276,7 @@ impl<'n> Threads<'_, 'n> {
     fn add_ways_on(
         &self,
         thread: Tid,
-        (run, control): (&Run, &Continuation),
+        (run, code): (&Run, &CodeState),
         frontier: &Frontier,
         (depth, start, chosen): (usize, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
@@ -340,16 +286,16 @@ impl<'n> Threads<'_, 'n> {
             let all = run.trace.events[start..to].iter().cloned().zip(run.shapes[start..to].iter().cloned());
             all.collect::<Vec<_>>()
         };
-        // The end of an iteration has removed the frame of its loop, which may be around the one that is left.
+        // The loop whose iteration has ended may be around the one that is left.
         let stays = match frontier {
-            Frontier::Round(_) => control.stack.len() >= depth,
-            _ => control.stack.get(depth).is_some_and(|frame| frame.is_round(start)),
+            Frontier::Round(_) => code.depth() >= depth,
+            _ => code.is_iteration(depth, start),
         };
         if !stays {
             return found.push((events(chosen), true));
         }
         let (call, results): (&Call, Vec<Val>) = match frontier {
-            Frontier::Round(_) if control.stack.len() == depth => {
+            Frontier::Round(_) if code.depth() == depth => {
                 return found.push((events(run.trace.events.len()), false));
             }
             Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
@@ -372,11 +318,11 @@ impl<'n> Threads<'_, 'n> {
                 continue;
             }
             for shape in self.shapes(thread, call, ret) {
-                let (mut run, mut control) = (run.with_room(), control.clone());
-                control.returned(&mut run, event.clone(), shape);
+                let (mut run, mut code) = (run.with_room(), code.clone());
+                returned(&mut run, &mut code, event.clone(), shape);
                 let chosen = run.trace.events.len();
-                let frontier = self.advance(thread, &mut run, &mut control);
-                self.add_ways_on(thread, (&run, &control), &frontier, (depth, start, chosen), cells, found);
+                let frontier = self.advance(thread, &mut run, &mut code, StopsAt::Iterations);
+                self.add_ways_on(thread, (&run, &code), &frontier, (depth, start, chosen), cells, found);
             }
         }
     }
@@ -407,19 +353,19 @@ impl<'n> Threads<'_, 'n> {
         &self,
         thread: Tid,
         mut run: Run,
-        mut control: Continuation,
+        mut code: CodeState,
         before: Option<&'n ThreadState<'n>>,
     ) -> &'n ThreadState<'n> {
-        let frontier = self.advance(thread, &mut run, &mut control);
+        let frontier = self.advance(thread, &mut run, &mut code, StopsAt::Choices);
         self.note(&run, before);
-        self.point(run, frontier, control, before)
+        self.point(run, frontier, code, before)
     }
 
     fn point(
         &self,
         run: Run,
         frontier: Frontier,
-        control: Continuation,
+        code: CodeState,
         before: Option<&ThreadState<'n>>,
     ) -> &'n ThreadState<'n> {
         let events = &run.trace.events;
@@ -428,7 +374,7 @@ impl<'n> Threads<'_, 'n> {
             .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
         let skeleton = Skeleton { runs: vec![run] };
         let (next, rounds) = Default::default();
-        self.points.alloc(ThreadState { id: self.points.len(), skeleton, alike, frontier, control, next, rounds })
+        self.points.alloc(ThreadState { id: self.points.len(), skeleton, alike, frontier, code, next, rounds })
     }
 
     /// Records the stamps of the calls that a thread has made since the state `before`.
@@ -443,49 +389,46 @@ impl<'n> Threads<'_, 'n> {
     }
 
     /// Runs the thread until a result has to be chosen, or the program ends.
-    fn advance(&self, thread: Tid, run: &mut Run, control: &mut Continuation) -> Frontier {
-        while control.made < LONGEST {
-            control.made += 1;
-            let next = match std::mem::replace(&mut control.program, Prog::unit()) {
-                Prog::Let(both) => {
-                    let first = both.first.clone();
-                    control.stack.push(Frame::Then(both));
-                    Ok(first)
+    fn advance(&self, thread: Tid, run: &mut Run, code: &mut CodeState, stops: StopsAt) -> Frontier {
+        let place = CodePlace { world: self.world, thread };
+        loop {
+            let next = match code.next(place) {
+                CodePoint::Call(call) if stops == StopsAt::Calls => Err(Frontier::Never(Box::new(call))),
+                CodePoint::Call(call) => self.call(thread, call, run, code),
+                CodePoint::Loop => {
+                    code.begin();
+                    Ok(())
                 }
-                Prog::Loop(body) => {
-                    control.stack.push(Frame::Loop { body: Arc::clone(&body), done: 0, start: run.trace.events.len() });
-                    Ok((*body).clone())
+                CodePoint::Iteration(iteration) => {
+                    self.iteration(thread, iteration, run, stops).map(|()| code.go_on(true))
                 }
-                Prog::Call(call) => self.call(thread, Arc::unwrap_or_clone(call), run, control),
-                Prog::Val(v) => self.value(thread, v, run, control),
-                Prog::Break(k, v) => broken(k, v, run, control),
-                Prog::Bound => {
-                    let (place, start) = (unrolled(thread, &run.trace.events), run.trace.events.len());
-                    Err(Frontier::Bound { place, start, remembered: true })
+                CodePoint::Returned(v, start) => left(v, start, run, code),
+                CodePoint::Ended(v) => {
+                    run.trace.output = v;
+                    Err(Frontier::Ended)
                 }
+                CodePoint::Escaped => Err(match code.within() {
+                    None => Frontier::Discarded,
+                    Some(call) => Frontier::IllDefined(breaks_out(&run.trace.calls[call].event.call)),
+                }),
             };
-            match next {
-                Ok(program) => control.program = program,
-                Err(frontier) => return frontier,
+            if let Err(frontier) = next {
+                return frontier;
             }
         }
-        Frontier::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
     }
 
-    fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
-        if control.peeks {
-            return Err(Frontier::Never(Box::new(call)));
-        }
+    fn call(&self, thread: Tid, call: Call, run: &mut Run, code: &mut CodeState) -> Result<(), Frontier> {
         if let Some(implementation) = self.implementations.get(&call.library) {
-            let body = implementation.program(self.world, thread, &call);
-            let index = run.trace.calls.len();
+            let body = implementation.script(self.world, thread, &call);
+            let parent = code.within();
+            code.enter(&body, &call);
             let event = Event { thread, call, ret: Val::Unit };
-            run.trace.calls.push(ReplacedCall { event, parent: control.group });
-            let outer = control.group.replace(index);
-            control.stack.push(Frame::Body { call: index, outer, start: run.trace.events.len() });
-            return Ok(body);
+            run.trace.calls.push(ReplacedCall { event, parent });
+            return Ok(());
         }
-        let makes = || makes(thread, control.group.map(|g| &run.trace.calls[g].event.call), &call);
+        let within = code.within();
+        let makes = || makes(thread, within.map(|g| &run.trace.calls[g].event.call), &call);
         let Some(library) = self.libraries.get(call.library) else {
             return Err(Frontier::IllDefined(not_below(&makes())));
         };
@@ -505,11 +448,11 @@ impl<'n> Threads<'_, 'n> {
         let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
         if ways.len() == 1 && !(self.waits && self.libraries.may_wait(self.world, &call)) {
             let (ret, (_, shape)) = ways.remove(0);
-            control.returned(run, Event { thread, call, ret }, shape);
-            return Ok(Prog::Val(ret));
+            returned(run, code, Event { thread, call, ret }, shape);
+            return Ok(());
         }
         if library.is_interchangeable(&call) {
-            self.keep_one_order(thread, &call, (run, control), &mut ways);
+            self.keep_one_order(thread, &call, (run, code), &mut ways);
         }
         let ways: Vec<(Val, usize)> = ways.into_iter().map(|(ret, (number, _))| (ret, number)).collect();
         Err(if ways.is_empty() { Frontier::Never(Box::new(call)) } else { Frontier::Free(Box::new(call), ways) })
@@ -521,7 +464,7 @@ impl<'n> Threads<'_, 'n> {
         &self,
         thread: Tid,
         call: &Call,
-        (run, control): (&Run, &Continuation),
+        (run, code): (&Run, &CodeState),
         ways: &mut Vec<(Val, (usize, Shape))>,
     ) {
         let before = run.trace.events.iter().rev().take_while(|e| self.is_interchangeable(&e.call));
@@ -531,7 +474,7 @@ impl<'n> Threads<'_, 'n> {
         open.sort();
         open.dedup();
         let Some(most) = open.len().checked_sub(1) else { return };
-        let more = self.equal_calls_behind(thread, call, (run, control), &ways[0]).min(most);
+        let more = self.equal_calls_behind(thread, call, (run, code), &ways[0]).min(most);
         open.truncate(open.len() - more);
         ways.retain(|(ret, _)| open.contains(ret));
     }
@@ -545,14 +488,14 @@ impl<'n> Threads<'_, 'n> {
         &self,
         thread: Tid,
         call: &Call,
-        (run, control): (&Run, &Continuation),
+        (run, code): (&Run, &CodeState),
         (ret, (_, shape)): &(Val, (usize, Shape)),
     ) -> usize {
-        let (mut run, mut control) = (run.with_room(), Continuation { peeks: true, ..control.clone() });
+        let (mut run, mut code) = (run.with_room(), code.clone());
         let (mut last, mut count) = (call.clone(), 0);
         loop {
-            control.returned(&mut run, Event { thread, call: last, ret: *ret }, shape.clone());
-            match self.advance(thread, &mut run, &mut control) {
+            returned(&mut run, &mut code, Event { thread, call: last, ret: *ret }, shape.clone());
+            match self.advance(thread, &mut run, &mut code, StopsAt::Calls) {
                 Frontier::Never(next) if self.is_interchangeable(&next) => {
                     count += usize::from(*next == *call);
                     last = *next;
@@ -562,41 +505,28 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
-        match control.stack.pop() {
-            None => {
-                run.trace.output = v;
-                Err(Frontier::Ended)
-            }
-            Some(Frame::Then(both)) => Ok((both.then)(v)),
-            Some(Frame::Loop { body, done, start }) => self.round(thread, body, done, start, run, control),
-            Some(Frame::Body { call, outer, start }) => {
-                let replaced = &mut run.trace.calls[call].event;
-                if run.trace.events.len() == start {
-                    return Err(Frontier::IllDefined(does_nothing(&replaced.call)));
-                }
-                replaced.ret = v;
-                control.group = outer;
-                Ok(Prog::Val(v))
-            }
-        }
-    }
-
-    /// Ends an iteration without a break.
-    fn round(
+    /// True if the thread goes on behind an iteration without a break.
+    fn iteration(
         &self,
         thread: Tid,
-        body: Arc<Prog>,
-        done: usize,
-        start: usize,
+        CodeIteration { start, done, others, is_other }: CodeIteration,
         run: &mut Run,
-        control: &mut Continuation,
-    ) -> Result<Prog, Frontier> {
-        if control.one_round {
+        stops: StopsAt,
+    ) -> Result<(), Frontier> {
+        let (events, end) = (&run.trace.events, run.trace.events.len());
+        if is_other {
+            let place = || unrolled(thread, events);
+            let is_over = others >= self.rounds;
+            return if is_over {
+                Err(Frontier::Bound { place: place(), start: end, remembered: true })
+            } else {
+                Ok(())
+            };
+        }
+        if stops == StopsAt::Iterations {
             return Err(Frontier::Round(start));
         }
-        let events = &run.trace.events;
-        let (own, end) = (&events[start..], events.len());
+        let own = &events[start..];
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
             let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
             return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
@@ -605,39 +535,31 @@ impl<'n> Threads<'_, 'n> {
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
-            // The continuation beyond the bound, for `beyond`.
-            control.program = (*body).clone();
-            control.stack.push(Frame::Loop { body, done, start: end });
             return Err(Frontier::Bound { place, start, remembered });
         }
         if !remembered {
             run.trace.rounds.push((start, end));
         }
-        let program = (*body).clone();
-        control.stack.push(Frame::Loop { body, done: done + 1, start: end });
-        Ok(program)
+        Ok(())
     }
 }
 
-impl Continuation {
-    fn returned(&mut self, run: &mut Run, event: Event, shape: Shape) {
-        self.program = Prog::Val(event.ret);
-        run.trace.events.push(event);
-        run.trace.groups.push(self.group);
-        run.shapes.push(shape);
-    }
+/// Notes that the call at which a thread is has returned.
+fn returned(run: &mut Run, code: &mut CodeState, event: Event, shape: Shape) {
+    run.trace.groups.push(code.within());
+    code.returned(event.ret);
+    run.trace.events.push(event);
+    run.shapes.push(shape);
 }
 
-/// Breaks out of `k` loops.
-fn broken(k: usize, v: Val, run: &Run, control: &mut Continuation) -> Result<Prog, Frontier> {
-    match control.stack.pop() {
-        None => Err(Frontier::Discarded),
-        Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),
-        Some(Frame::Loop { .. }) if k > 1 => Ok(Prog::Break(k - 1, v)),
-        Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),
-        Some(Frame::Body { call, .. }) => {
-            let call = &run.trace.calls[call].event.call;
-            Err(Frontier::IllDefined(breaks_out(call)))
-        }
+/// Ends the body of a replaced call.
+fn left(v: Val, start: usize, run: &mut Run, code: &mut CodeState) -> Result<(), Frontier> {
+    let call = code.within().expect("it is in a body");
+    let replaced = &mut run.trace.calls[call].event;
+    if run.trace.events.len() == start {
+        return Err(Frontier::IllDefined(does_nothing(&replaced.call)));
     }
+    replaced.ret = v;
+    code.leave(v);
+    Ok(())
 }

@@ -4,12 +4,17 @@ use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Call, Event};
+use crate::expr::Expr;
+#[cfg(feature = "proptest")]
+use crate::expr::{ExprTerm, Function, Opaque};
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::library::Library;
 use crate::search::problem::Found;
 use crate::search::runs::Stop;
+#[cfg(feature = "proptest")]
+use crate::term::body::Body;
 use crate::term::bound::Bound;
-use crate::term::program::Prog;
+use crate::term::script::{CallOf, Script, ScriptWriter};
 use crate::value::Val;
 use crate::world::World;
 
@@ -114,10 +119,25 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the program of each thread. Its value is the tuple of the results.
+    /// Returns the code of each thread. Its value is the tuple of the results.
     #[must_use]
-    pub fn programs(&self) -> Vec<Prog> {
-        self.threads.iter().map(|calls| program(calls.clone(), Vec::new())).collect()
+    pub fn programs(&self) -> Vec<Script> {
+        self.programs_with(&|_| true)
+    }
+
+    /// Returns the same with the results of these calls only.
+    pub fn programs_with(&self, is_shown: &dyn Fn(&Call) -> bool) -> Vec<Script> {
+        let script = |calls: &Vec<Call>| {
+            let (mut writer, mut results) = (ScriptWriter::default(), Vec::new());
+            for call in calls {
+                let result = writer.fresh();
+                writer.call(CallOf::known(call.clone()), Some(result));
+                results.extend(is_shown(call).then(|| ScriptWriter::value(result)));
+            }
+            writer.end(Expr::tuple(results));
+            writer.finish()
+        };
+        self.threads.iter().map(script).collect()
     }
 
     /// True if the specification of the library covers the client.
@@ -139,17 +159,6 @@ impl Client {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-fn program(calls: Vec<Call>, results: Vec<Val>) -> Prog {
-    match calls.get(results.len()) {
-        None => Prog::Val(Val::tuple(&results)),
-        Some(call) => Prog::call(call.clone()).bind(move |v| {
-            let mut results = results.clone();
-            results.push(v);
-            program(calls.clone(), results)
-        }),
     }
 }
 
@@ -346,6 +355,27 @@ pub fn strategy<'a>(
         let client = Client { threads: threads.iter().enumerate().map(of_thread).collect() };
         Some((world, client))
     })
+}
+
+/// Turns a client into bodies in which values flow. An integer `k` of a call that `flows` becomes `k - 1` more than the last integer
+/// that the thread got, if it got one. So 1 passes that value on, and 2 adds one to it. The output is `shown` of each result.
+#[cfg(feature = "proptest")]
+#[must_use]
+pub fn flowing(client: &Client, flows: fn(&Call) -> bool, shown: fn(Val) -> Val) -> Vec<Body> {
+    fn from(calls: &[Call], flows: fn(&Call) -> bool, shown: Opaque, got: Expr, results: Vec<Expr>) -> Body {
+        let Some((call, rest)) = calls.split_first() else { return Expr::tuple(results).into() };
+        let arg = |v: &Val| match v {
+            Val::Int(k) if flows(call) => got + (k.wrapping_sub(1)),
+            other => (*other).into(),
+        };
+        Body::call(call.library, call.method.text(), call.args.iter().map(arg).collect::<Vec<_>>()).bind("v", |v| {
+            let results = [results.as_slice(), &[Expr::opaque("shown", shown, [v])]].concat();
+            let is_integer = v.is(ExprTerm::Of(Function::Int, v));
+            Body::branch(is_integer, v.into(), got.into()).bind("got", |got| from(rest, flows, shown, got, results))
+        })
+    }
+    let shown = Opaque::new(move |args| shown(args[0]));
+    client.threads.iter().map(|calls| from(calls, flows, shown, 1.into(), Vec::new())).collect()
 }
 
 #[cfg(test)]

@@ -26,12 +26,14 @@ use itertools::Itertools;
 use super::client::Client;
 use crate::algebra::{Spec, SubView, events, hb};
 use crate::event::{Call, Event, Shape, Sub};
+use crate::expr::Expr;
 use crate::ids::{Name, Tid};
 use crate::library::{Hints, Libraries, Reshaping};
 use crate::search::outcome::Outcome;
 use crate::stamp::Stamp;
+use crate::term::body::Bodies;
 use crate::term::implementation::Implementation;
-use crate::term::program::Prog;
+use crate::term::script::{CallOf, Script, ScriptWriter, StopPoints};
 use crate::value::Val;
 use crate::world::World;
 
@@ -88,7 +90,8 @@ impl Crashing {
 
     /// Returns the points at which threads stop, if the calls of these libraries have bodies.
     pub(super) fn points(&self, implemented: &[Name]) -> Points {
-        Points { goes: self.goes.clone(), stop: self.stop.clone(), implemented: implemented.into() }
+        let points = StopPoints { goes: self.goes.clone(), implemented: implemented.into(), stopped: STOPPED };
+        Points { points, stop: self.stop.clone() }
     }
 
     /// Returns the clients whose outcomes the specification allows, each with the number of returned calls of each
@@ -112,59 +115,40 @@ impl Crashing {
 /// The places in programs at which a thread stops.
 #[derive(Clone)]
 pub(super) struct Points {
-    goes: Call,
+    points: StopPoints,
     stop: Call,
-    implemented: Arc<[Name]>,
 }
 
 impl Points {
-    /// Returns the programs of a client in which a crashing thread may stop before or within each of its calls. The
+    /// Returns the code of a client in which a crashing thread may stop before or within each of its calls. The
     /// value of such a thread is the tuple of its results so far.
-    pub(super) fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
-        let mut programs = client.programs();
+    pub(super) fn programs(&self, world: &World, client: &Client) -> Vec<Script> {
+        let mut scripts = client.programs();
         for t in world.tids().filter(|t| world.may_stop(*t)) {
-            programs[t.index()] = self.clone().program(client.threads[t.index()].clone(), Vec::new());
+            scripts[t.index()] = self.script(&client.threads[t.index()]);
         }
-        programs
+        scripts
     }
 
-    fn program(self, calls: Vec<Call>, results: Vec<Val>) -> Prog {
-        let end = {
-            let results = Val::tuple(&results);
-            Prog::call(self.stop.clone()).map(move |_| results)
+    fn script(&self, calls: &[Call]) -> Script {
+        let (mut writer, mut results) = (ScriptWriter::default(), Vec::new());
+        let end = |writer: &mut ScriptWriter, results: &[Expr]| {
+            writer.call(CallOf::known(self.stop.clone()), None);
+            writer.end(Expr::tuple(results.iter().copied()));
         };
-        let Some(call) = calls.get(results.len()).cloned() else { return end };
-        self.clone().stopping(Prog::call(call)).bind(move |v| {
-            if v == STOPPED {
-                return end.clone();
-            }
-            let results = results.iter().copied().chain([v]).collect();
-            self.clone().program(calls.clone(), results)
-        })
-    }
-
-    /// Returns a program that stops before any of its calls, or within one, and then has the value [`STOPPED`].
-    fn stopping(self, program: Prog) -> Prog {
-        self.within(program, 0).bind(|v| Prog::Break(1, v)).repeat()
-    }
-
-    /// Returns the program with a stop at each call, inside this number of loops.
-    fn within(self, program: Prog, loops: usize) -> Prog {
-        let stopped = move || Prog::Break(loops + 1, STOPPED);
-        match program {
-            // A call that has a body stops within it.
-            Prog::Call(call) if self.implemented.contains(&call.library) => {
-                Prog::Call(call).bind(move |v| if v == STOPPED { stopped() } else { Prog::Val(v) })
-            }
-            Prog::Call(call) => Prog::call(self.goes)
-                .bind(move |on| if on == Val::Bool(true) { Prog::Call(call.clone()) } else { stopped() }),
-            Prog::Let(both) => {
-                let first = self.clone().within(both.first.clone(), loops);
-                first.bind(move |v| self.clone().within((both.then)(v), loops))
-            }
-            Prog::Loop(body) => self.within((*body).clone(), loops + 1).repeat(),
-            Prog::Val(_) | Prog::Break(..) | Prog::Bound => program,
+        let mut stops = Vec::new();
+        for call in calls {
+            let (result, stop) = (writer.fresh(), writer.label());
+            writer.call_or_stop(CallOf::known(call.clone()), Some(result), &self.points, stop);
+            stops.push((stop, results.clone()));
+            results.push(ScriptWriter::value(result));
         }
+        end(&mut writer, &results);
+        for (stop, results) in stops {
+            writer.place(stop);
+            end(&mut writer, &results);
+        }
+        writer.finish()
     }
 }
 
@@ -187,8 +171,15 @@ pub(super) fn has_returned(results: &[Val]) -> Vec<Val> {
 
 /// An implementation whose threads may stop at any point if they may crash.
 pub(super) struct Stopping {
-    pub(super) implementation: Arc<dyn Implementation>,
-    pub(super) points: Points,
+    implementation: Arc<dyn Implementation>,
+    bodies: Option<Bodies>,
+}
+
+impl Stopping {
+    pub(super) fn of(implementation: &Arc<dyn Implementation>, points: &Points) -> Self {
+        let bodies = implementation.bodies().map(|bodies| bodies.stopping(points.points.clone()));
+        Self { implementation: Arc::clone(implementation), bodies }
+    }
 }
 
 impl Implementation for Stopping {
@@ -200,9 +191,8 @@ impl Implementation for Stopping {
         self.implementation.add_objects(world);
     }
 
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let body = self.implementation.program(world, thread, call);
-        if world.may_stop(thread) { self.points.clone().stopping(body) } else { body }
+    fn bodies(&self) -> Option<&Bodies> {
+        self.bodies.as_ref()
     }
 }
 
@@ -236,61 +226,49 @@ fn promise(spec: &mut Spec, library: Arc<dyn Hints>, is_issued: fn(Stamp) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::program::prog;
+    use crate::ids::Node;
+    use crate::term::body::{Body, body};
+    use crate::term::code::{CodePlace, CodePoint, CodeState};
 
     const MEMORY: Name = Name::literal("memory");
     const LOCK: Name = Name::literal("lock");
 
-    /// Runs a program with `answer` as the results of its calls. Returns the number of loops that it breaks out of, and
-    /// its value.
-    fn run(program: &Prog, answer: &mut dyn FnMut(&Call) -> Val) -> (usize, Val) {
-        match program {
-            Prog::Val(v) => (0, *v),
-            Prog::Break(loops, v) => (*loops, *v),
-            Prog::Call(call) => (0, answer(call)),
-            Prog::Let(both) => match run(&both.first, answer) {
-                (0, v) => run(&(both.then)(v), answer),
-                out => out,
-            },
-            Prog::Loop(body) => loop {
-                let (loops, v) = run(body, answer);
-                if loops > 0 {
-                    return (loops - 1, v);
-                }
-            },
-            Prog::Bound => panic!("nothing is unrolled"),
-        }
-    }
-
     /// Returns the calls of a thread that goes on at this number of points, where `inner` is the result of the call of
     /// the lock.
     fn made(goes_on: usize, inner: Val) -> (Vec<&'static str>, Val) {
-        let call = |library, method| Prog::call(Call::new(library, method, &[]));
-        let body = prog! {
+        let call = |library, method| Body::call(library, method, []);
+        let body = body! {
             call(MEMORY, "First");
-            loop { loop { call(LOCK, "Acq"); Prog::Break(2, Val::Unit) } };
+            loop { loop { call(LOCK, "Acq"); break }; break };
             call(MEMORY, "Last");
-            Prog::Val(Val::Int(7))
+            Val::Int(7)
         };
-        let call = |method| Call::new(MEMORY, method, &[]);
-        let points = Points { goes: call("Goes"), stop: call("Stop"), implemented: [LOCK].into() };
-        let (mut calls, mut left) = (Vec::new(), goes_on);
-        let end = run(&points.stopping(body), &mut |call| match call.method.text() {
-            "Goes" => {
-                let on = left > 0;
-                left = left.saturating_sub(1);
-                Val::Bool(on)
-            }
-            "Acq" => {
-                calls.push("Acq");
-                inner
-            }
-            other => {
-                calls.push(other);
-                Val::Unit
-            }
-        });
-        (calls, end.1)
+        let goes = Call::new(MEMORY, "Goes", &[]);
+        let points = StopPoints { goes, implemented: [LOCK].into(), stopped: STOPPED };
+        let (world, mut calls, mut left) = (World::new(1, &[Node(1)]), Vec::new(), goes_on);
+        let mut code = CodeState::start(&Script::stopping(&body, points));
+        loop {
+            let call = match code.next(CodePlace { world: &world, thread: Tid(1) }) {
+                CodePoint::Call(call) => call,
+                CodePoint::Ended(v) => return (calls, v),
+                CodePoint::Loop => {
+                    code.begin();
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
+            code.returned(match call.method.text() {
+                "Goes" => {
+                    let on = left > 0;
+                    left = left.saturating_sub(1);
+                    Val::Bool(on)
+                }
+                other => {
+                    calls.push(other);
+                    if other == "Acq" { inner } else { Val::Unit }
+                }
+            });
+        }
     }
 
     #[test]

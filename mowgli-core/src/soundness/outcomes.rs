@@ -19,7 +19,7 @@ use crate::search::refute::Refutation;
 use crate::search::runs::Stop;
 use crate::search::solver::{Decision, Flow, Solver};
 use crate::term::implementation::Implementations;
-use crate::term::program::Prog;
+use crate::term::script::Script;
 use crate::world::World;
 
 impl Question<'_> {
@@ -170,7 +170,7 @@ impl Question<'_> {
         }
     }
 
-    fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
+    fn programs(&self, world: &World, client: &Client) -> Vec<Script> {
         self.points().map_or_else(|| client.programs(), |points| points.programs(world, client))
     }
 

@@ -100,7 +100,7 @@ impl Question<'_> {
     pub(super) fn implementations(&self) -> Implementations {
         let points = self.points();
         let in_force = |i: &Arc<dyn Implementation>| match &points {
-            Some(points) => Arc::new(Stopping { implementation: Arc::clone(i), points: points.clone() }) as _,
+            Some(points) => Arc::new(Stopping::of(i, points)) as _,
             None => Arc::clone(i),
         };
         self.chain.iter().map(|i| (i.target(), in_force(i))).collect()

@@ -10,13 +10,13 @@ use crate::world::World;
 
 /// The error for an implementation without terms.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the bodies of {0} are Rust functions, of which no two runs are known to be the same")]
+#[error("{0} has no bodies, so no two runs of it are known to be the same")]
 pub struct NoBodies(pub Name);
 
 /// Prints the bodies of an implementation, and its parts in these worlds. An opaque function appears by its name alone.
 ///
 /// # Errors
-/// If its bodies are Rust functions, because they have no text.
+/// If it has no bodies.
 pub fn bodies(
     implementation: &dyn Implementation,
     calls: &[(World, Tid, Call)],

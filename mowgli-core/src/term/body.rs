@@ -2,7 +2,7 @@
 //!
 //! An author writes a body with [`body!`], in the notation of the papers' figures. The macro makes a closure of each
 //! `let`, and runs it once, with a fresh variable. A first-order term remains, which can be printed, compared, rewritten
-//! and analysed. [`Body::program`] gives its meaning, a program of the calculus of LOCO §3.1 for one thread and one call.
+//! and analysed. A [`Script`] is the same term for a thread to run.
 //!
 //! ```
 //! use mowgli_core::term::body::bodies;
@@ -51,14 +51,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mowgli_judge::method::Method;
 
 use crate::event::{Call, SourceLine};
-use crate::expr::{Expr, ExprTerm, Scope, Var, me};
+use crate::expr::{Expr, ExprTerm, Surroundings, Var, me};
 use crate::ids::{Name, Tid};
-use crate::term::program::Prog;
+use crate::term::script::{Script, StopPoints};
 use crate::value::Val;
 use crate::world::World;
 
@@ -168,6 +168,12 @@ impl Body {
         }
     }
 
+    /// Bodies in sequence, with the value `()`.
+    #[must_use]
+    pub fn all(bodies: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>) -> Self {
+        bodies.into_iter().rev().fold(Self::unit(), |rest, body| body.then(rest))
+    }
+
     /// `loop { self }`.
     #[must_use]
     pub fn repeat(self) -> Self {
@@ -198,38 +204,6 @@ impl Body {
     pub fn collect(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
         let var = Var::fresh(name);
         Stmt::Collect(var, set.into(), round(ExprTerm::Var(var).into())).into()
-    }
-
-    /// Its meaning in a scope: a program of the calculus. It is made step by step, as results become known.
-    #[must_use]
-    pub fn program(&self, scope: &Scope) -> Prog {
-        match self.stmt() {
-            Stmt::Value(e) => Prog::Val(e.eval(scope)),
-            Stmt::Call(call) => Prog::of_method(call.eval(scope)),
-            Stmt::Let(var, first, rest) => {
-                let (var, rest, scope) = (*var, rest.clone(), scope.clone());
-                let first = first.program(&scope);
-                first.bind(move |v| match var {
-                    Some(var) => rest.program(&scope.with(var, v)),
-                    None => rest.program(&scope),
-                })
-            }
-            Stmt::If(condition, yes, no) => {
-                if scope.decide(*condition) {
-                    yes.program(scope)
-                } else {
-                    no.program(scope)
-                }
-            }
-            Stmt::Loop(round) => round.program(scope).repeat(),
-            Stmt::Break(e) => Prog::Break(1, e.eval(scope)),
-            Stmt::For(var, set, round) => {
-                Prog::all(set.elements(scope).into_iter().map(|v| round.program(&scope.with(*var, v))))
-            }
-            Stmt::Collect(var, set, round) => {
-                collected(*var, set.elements(scope).iter().copied().collect(), Vec::new(), round, scope)
-            }
-        }
     }
 
     /// This body with others in place of calls. `change` sees each call from first to last, and gives nothing for one that stays.
@@ -388,7 +362,7 @@ impl CallTerm {
         call
     }
 
-    pub(crate) fn eval(&self, scope: &Scope) -> Call {
+    pub(crate) fn eval(&self, scope: &impl Surroundings) -> Call {
         let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
         Call { place: self.place, ..Call::new(self.library, self.method, &args) }
     }
@@ -411,19 +385,27 @@ pub(crate) fn argument(table: &'static [Method], method: &str, name: &'static st
     ExprTerm::Arg(position(table, method, name), name).into()
 }
 
-/// The iterations of a `for` that come after those with these values.
-fn collected(var: Var, all: Arc<[Val]>, values: Vec<Val>, round: &Body, scope: &Scope) -> Prog {
-    let Some(&element) = all.get(values.len()) else { return Prog::Val(Val::tuple(&values)) };
-    let (round, scope) = (round.clone(), scope.clone());
-    round
-        .program(&scope.with(var, element))
-        .bind(move |v| collected(var, Arc::clone(&all), [values.as_slice(), &[v]].concat(), &round, &scope))
-}
-
 /// The bodies of the methods of a library.
 #[derive(Clone, Default, Debug)]
 pub struct Bodies {
-    all: Vec<(&'static Method, Body)>,
+    all: Vec<MethodBody>,
+    /// The points at which a thread that may crash stops.
+    stops: Option<StopPoints>,
+}
+
+/// The body of a method, and its code once somebody runs it. Copies share the code.
+#[derive(Clone, Debug)]
+struct MethodBody {
+    method: &'static Method,
+    body: Body,
+    script: Arc<OnceLock<Script>>,
+    stopping: Arc<OnceLock<Script>>,
+}
+
+impl MethodBody {
+    fn of(method: &'static Method, body: Body) -> Self {
+        Self { method, body, script: Arc::default(), stopping: Arc::default() }
+    }
 }
 
 impl Bodies {
@@ -442,18 +424,19 @@ impl Bodies {
     ) -> Self {
         Var::number_from(0);
         let method = table.iter().find(|m| m.name == name).expect("a method of the table");
-        self.all.push((method, body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>())));
+        let body = body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>());
+        self.all.push(MethodBody::of(method, body));
         self
     }
 
     /// The bodies that `change` makes of these.
     #[must_use]
     pub(crate) fn map(&self, mut change: impl FnMut(&'static str, &Body) -> Body) -> Self {
-        let changed = |(method, body): &(&'static Method, Body)| {
-            body.number_on();
-            (*method, change(method.name, body))
+        let changed = |of: &MethodBody| {
+            of.body.number_on();
+            MethodBody::of(of.method, change(of.method.name, &of.body))
         };
-        Self { all: self.all.iter().map(changed).collect() }
+        Self { all: self.all.iter().map(changed).collect(), stops: self.stops.clone() }
     }
 
     /// Returns the body of a call of one of the methods, which can replace the call in another body.
@@ -469,30 +452,35 @@ impl Bodies {
     /// The body of a method.
     #[must_use]
     pub fn get(&self, method: &str) -> Option<&Body> {
-        self.all.iter().find(|(known, _)| known.name == method).map(|(_, body)| body)
+        self.all.iter().find(|of| of.method.name == method).map(|of| &of.body)
     }
 
-    /// The program of a call by a thread. A method without a body never returns.
+    /// The code of a call by a thread. A method without a body never returns.
     #[must_use]
-    pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        self.shared_program(&Arc::new(world.clone()), thread, call)
+    pub fn script(&self, world: &World, thread: Tid, call: &Call) -> Script {
+        let Some(of) = self.all.iter().find(|of| of.method.name == call.method.text()) else { return Script::never() };
+        match &self.stops {
+            Some(points) if world.may_stop(thread) => {
+                of.stopping.get_or_init(|| Script::stopping(&of.body, points.clone())).clone()
+            }
+            _ => of.script.get_or_init(|| Script::of(&of.body)).clone(),
+        }
     }
 
-    /// The same, in a world that is not copied. It may have many objects.
-    #[must_use]
-    pub fn shared_program(&self, world: &Arc<World>, thread: Tid, call: &Call) -> Prog {
-        let scope = Scope::shared(world, thread, &call.args);
-        self.get(call.method.text()).map_or_else(|| Prog::unit().repeat(), |body| body.program(&scope))
+    /// These bodies, in which a thread that may crash stops at these points.
+    pub(crate) fn stopping(&self, points: StopPoints) -> Self {
+        let again = |of: &MethodBody| MethodBody { stopping: Arc::default(), ..of.clone() };
+        Self { all: self.all.iter().map(again).collect(), stops: Some(points) }
     }
 
     /// All, in the order in which they were given, with the names of their methods.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Body)> {
-        self.all.iter().map(|(method, body)| (method.name, body))
+        self.all.iter().map(|of| (of.method.name, &of.body))
     }
 
     /// All, with their methods.
     pub(crate) fn by_method(&self) -> impl Iterator<Item = (&'static Method, &Body)> {
-        self.all.iter().map(|(method, body)| (*method, body))
+        self.all.iter().map(|of| (of.method, &of.body))
     }
 }
 
@@ -620,8 +608,8 @@ impl Body {
     }
 }
 
-/// Bodies in the notation of the figures. It is that of [`prog!`](crate::prog) with terms: a value `v` is an [`Expr`],
-/// and a statement is anything that converts into a [`Body`].
+/// Bodies in the notation of the figures. A value `v` is an [`Expr`], and a statement is
+/// anything that converts into a [`Body`].
 ///
 /// | | |
 /// |---|---|

@@ -10,7 +10,7 @@ use crate::ids::{Loc, Name, Tid};
 use crate::term::body::Bodies;
 use crate::term::lemma::Lemma;
 use crate::term::parts::Parts;
-use crate::term::program::Prog;
+use crate::term::script::Script;
 use crate::world::{Object, World};
 
 /// An implementation of one library on top of others.
@@ -38,14 +38,9 @@ pub trait Implementation: Send + Sync {
         self.parts()
     }
 
-    /// The bodies of its methods as terms. `None` if [`Self::body`] is a Rust function, which nobody asks otherwise.
+    /// `I(t, m, args)`: the bodies of its methods as terms. A method without one never returns.
     fn bodies(&self) -> Option<&Bodies> {
         None
-    }
-
-    /// `I(t, m, args)`: by default the meaning of the term for this method. A method without one never returns.
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        self.bodies().map_or_else(|| Prog::unit().repeat(), |bodies| bodies.program(world, thread, call))
     }
 
     /// Returns the author's lemmas about the bodies, for proofs for all clients. The prover proves each with those
@@ -81,13 +76,10 @@ impl dyn Implementation + '_ {
         }
     }
 
-    /// Returns the program of a call: its term in [`Implementation::bodies`], or else [`Implementation::body`].
+    /// Returns the code of the body of a call: its term in [`Implementation::bodies`].
     #[must_use]
-    pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        match self.bodies() {
-            Some(bodies) => bodies.program(world, thread, call),
-            None => self.body(world, thread, call),
-        }
+    pub fn script(&self, world: &World, thread: Tid, call: &Call) -> Script {
+        self.bodies().map_or_else(Script::never, |bodies| bodies.script(world, thread, call))
     }
 }
 
@@ -110,10 +102,6 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn bodies(&self) -> Option<&Bodies> {
         (**self).bodies()
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        (**self).body(world, thread, call)
     }
 
     fn lemmas(&self) -> Vec<Lemma> {

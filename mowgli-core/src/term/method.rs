@@ -202,9 +202,8 @@ macro_rules! methods {
         #[must_use]
         #[track_caller]
         #[allow(dead_code, reason = "not every program makes every call")]
-        $vis fn $call($($library: $Name,)? $($x: $crate::argument!(given $kind)),*) -> $crate::term::program::Prog {
-            let call = $crate::event::Call::new($NAME, stringify!($M), &[$($x.into()),*]);
-            $crate::term::program::Prog::of_method(call.at(::std::panic::Location::caller()))
+        $vis fn $call($($library: $Name,)? $($x: $crate::argument!(given $kind)),*) -> $crate::term::body::Body {
+            $crate::term::body::Body::call($NAME, stringify!($M), [$($crate::expr::Expr::from(::std::convert::Into::<$crate::value::Val>::into($x))),*])
         }
     };
 }

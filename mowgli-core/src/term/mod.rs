@@ -2,9 +2,10 @@
 
 pub mod body;
 pub mod bound;
+pub mod code;
 pub mod implementation;
 pub mod lemma;
 pub mod method;
 pub mod parts;
-pub mod program;
+pub mod script;
 pub mod shape;

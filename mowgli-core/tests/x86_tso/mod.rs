@@ -7,15 +7,16 @@ use std::collections::BTreeSet;
 
 use mowgli_core::algebra::{CELL, Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::{Expr, me};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Library, PlainSet};
 use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::plain_stamps;
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::{methods, named_by};
-use mowgli_core::term::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -217,20 +218,35 @@ impl Implementation for Spin {
         }
     }
 
-    fn body(&self, _: &World, thread: Tid, call: &Call) -> Prog {
-        let note = note_of(call.loc(0), thread);
-        let x = if *self == Self::OwnWord { note } else { word_of(call.loc(0)) };
-        match (call.method.text(), self) {
-            ("Acquire", Self::ReadThenWrite) => prog! {
-                prog! { let v = read(x); Prog::break_if(v == Val::Int(0)) }.repeat();
-                write(x, 1);
-                Prog::unit()
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(match self {
+            Self::ReadThenWrite => bodies! { static Section:
+                Acquire { l } => {
+                    let x = l.part("word", []);
+                    loop { let v = Method::read(x); if (v == 0) { break } };
+                    Method::write(x, 1);
+                }
+                Release { l } => { Method::write(l.part("word", []), 0) }
             },
-            ("Acquire", _) => prog! { let v = cas(x, 0, 1); Prog::break_if(v == Val::Int(0)) }.repeat(),
-            (_, Self::NoteAfterRelease) => prog! { write(x, 0); write(note, 1); Prog::unit() },
-            _ => write(x, 0),
-        }
+            Self::NoteAfterRelease => bodies! { static Section:
+                Acquire { l } => { swap(l.part("word", [])) }
+                Release { l } => { Method::write(l.part("word", []), 0); Method::write(l.part("note", [me()]), 1); }
+            },
+            Self::OwnWord => bodies! { static Section:
+                Acquire { l } => { swap(l.part("note", [me()])) }
+                Release { l } => { Method::write(l.part("note", [me()]), 0) }
+            },
+            Self::Published => bodies! { static Section:
+                Acquire { l } => { swap(l.part("word", [])) }
+                Release { l } => { Method::write(l.part("word", []), 0) }
+            },
+        })
     }
+}
+
+/// Waits until it has swapped a word from 0 to 1.
+fn swap(x: Expr) -> Body {
+    body! { loop { let v = Method::cas(x, 0, 1); if (v == 0) { break } } }
 }
 
 fn call(method: &'static str, l: Loc) -> Call {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, NodeSet};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::implementation::Implementations;
+use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 
 use super::programs::{ExternalCode, Programs};
@@ -31,7 +32,7 @@ impl<'a> Machine<'a> {
     ///
     /// # Errors
     /// If an object is not a memory word, or has no node.
-    pub fn new(world: &World, programs: &'a [Prog]) -> Result<Self, Error> {
+    pub fn new(world: &World, programs: &'a [Script]) -> Result<Self, Error> {
         Self::of(world, |world| Programs::new(world, programs))
     }
 
@@ -65,6 +66,13 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn within(mut self, rounds: usize) -> Self {
         self.programs.rounds = rounds;
+        self
+    }
+
+    /// Sets the implementations of calls that are not those of RDMA-TSO-RMW.
+    #[must_use]
+    pub fn implementing(mut self, implementations: Implementations) -> Self {
+        self.programs.implementations = implementations;
         self
     }
 

@@ -10,7 +10,9 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
 use mowgli_core::search::runs::Stop;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
+use mowgli_core::term::implementation::Implementations;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use rustc_hash::FxHashMap;
@@ -34,7 +36,7 @@ pub(super) enum Next {
     Cut(Stop),
 }
 
-/// The next step of code that is not a [`Prog`].
+/// The next step of code that is no [`Script`].
 #[derive(Clone, Debug)]
 pub enum Goes {
     /// The thread makes this call.
@@ -47,7 +49,7 @@ pub enum Goes {
     Cut(Stop),
 }
 
-/// Code of threads that is not a [`Prog`], for example compiled code that runs in another process.
+/// Code of threads that is no [`Script`], for example compiled code that runs in another process.
 ///
 /// The machine asks for the next step after each sequence of results. A name of the thread's state lets it recognise
 /// two sequences that lead to the same state. So loops that wait have finitely many places.
@@ -59,7 +61,7 @@ pub trait ExternalCode: Send {
 
 /// The source of the next steps.
 enum ProgramSource<'a> {
-    Progs(&'a [Prog]),
+    Scripts(&'a [Script]),
     Code(&'a mut dyn ExternalCode),
 }
 
@@ -72,12 +74,16 @@ struct ProgramPlace {
     before: Option<u32>,
     /// The name of the thread's state.
     name: Option<u128>,
+    /// The state itself, of a script.
+    code: Option<CodeState>,
 }
 
 /// The programs as graphs: a place for each sequence of results, without those of idle iterations.
 pub(super) struct Programs<'a> {
     source: ProgramSource<'a>,
     world: Arc<World>,
+    /// The bodies of calls that the machine does not make itself.
+    pub(super) implementations: Implementations,
     /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
     /// True if completions come in the order of their operations.
@@ -89,8 +95,8 @@ pub(super) struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    pub(super) fn new(world: Arc<World>, programs: &'a [Prog]) -> Self {
-        Self::of(world, ProgramSource::Progs(programs))
+    pub(super) fn new(world: Arc<World>, programs: &'a [Script]) -> Self {
+        Self::of(world, ProgramSource::Scripts(programs))
     }
 
     pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn ExternalCode) -> Self {
@@ -99,25 +105,90 @@ impl<'a> Programs<'a> {
 
     fn of(world: Arc<World>, source: ProgramSource<'a>) -> Self {
         let (places, known, named) = (Vec::new(), BTreeMap::new(), FxHashMap::default());
-        Self { source, world, rounds: usize::MAX, completes_in_order: true, places, known, named }
+        let implementations = Implementations::new();
+        Self { source, world, implementations, rounds: usize::MAX, completes_in_order: true, places, known, named }
     }
 
-    /// Returns the next step of a thread, and the name of its state if it has one.
-    fn step(&mut self, thread: usize, earlier: &[Event]) -> (Next, Option<u128>) {
+    /// Returns the next step of a thread, and its state: its name if it has one, and itself if it is known.
+    fn step(
+        &mut self,
+        thread: usize,
+        earlier: &[Event],
+        before: Option<u32>,
+    ) -> (Next, Option<u128>, Option<CodeState>) {
         let tid = Tid::from_index(thread);
         match &mut self.source {
-            ProgramSource::Progs(programs) => {
-                let replay =
-                    MachineReplay { world: &self.world, thread: tid, rounds: self.rounds, events: earlier, at: 0 };
-                (replay.next(&programs[thread]), None)
+            ProgramSource::Scripts(programs) => {
+                let mut code = match before.and_then(|place| self.places[place as usize].code.clone()) {
+                    None => CodeState::start(&programs[thread]),
+                    Some(mut code) => {
+                        code.returned(earlier.last().expect("it has made a call").ret);
+                        code
+                    }
+                };
+                let next = self.script_step(tid, &mut code, earlier);
+                (next, None, Some(code))
             }
             ProgramSource::Code(code) => match code.next(tid, earlier) {
-                (Goes::Call(call), state) => (Next::Call(call), state),
-                (Goes::End(v), state) => (Next::End(v), state),
-                (Goes::Discarded, _) => (Next::Discarded, None),
-                (Goes::Cut(stop), _) => (Next::Cut(stop), None),
+                (Goes::Call(call), state) => (Next::Call(call), state, None),
+                (Goes::End(v), state) => (Next::End(v), state, None),
+                (Goes::Discarded, _) => (Next::Discarded, None, None),
+                (Goes::Cut(stop), _) => (Next::Cut(stop), None, None),
             },
         }
+    }
+
+    /// Returns the next step of a script after these calls.
+    fn script_step(&self, thread: Tid, code: &mut CodeState, earlier: &[Event]) -> Next {
+        loop {
+            match code.next(CodePlace { world: &self.world, thread }) {
+                CodePoint::Ended(v) => return Next::End(v),
+                CodePoint::Escaped => return Next::Discarded,
+                CodePoint::Returned(v, _) => code.leave(v),
+                CodePoint::Loop => code.begin(),
+                CodePoint::Iteration(iteration) => match self.iteration(thread, iteration, earlier) {
+                    Some(next) => return next,
+                    None => code.go_on(true),
+                },
+                CodePoint::Call(call) => match self.implementations.get(&call.library) {
+                    Some(implementation) => _ = code.enter(&implementation.script(&self.world, thread, &call), &call),
+                    None => return Next::Call(call),
+                },
+            }
+        }
+    }
+
+    /// Returns the step behind an iteration; `None` if the next iteration begins.
+    fn iteration(&self, thread: Tid, iteration: CodeIteration, earlier: &[Event]) -> Option<Next> {
+        let CodeIteration { start, done, others, is_other } = iteration;
+        let own = &earlier[start..];
+        let cut = || {
+            let after = earlier.last().map_or_else(String::new, |last| format!(" after {last}"));
+            Some(Next::Cut(Stop::Rounds(format!("{thread}: a loop of {}{after}", self.rounds.saturating_add(1)))))
+        };
+        // Without these calls an iteration has the same results for ever, because only they read memory or completions.
+        let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
+        match own.iter().all(only_looks) {
+            _ if iteration.is_endless(earlier.len()) || is_other && others >= self.rounds => cut(),
+            _ if is_other => None,
+            true if own.iter().any(reads) => Some(Next::Again(start)),
+            false if self.looks_remotely(earlier, own) => Some(Next::Again(start)),
+            true => Some(Next::Spin),
+            false if done >= self.rounds => cut(),
+            false => None,
+        }
+    }
+
+    /// True if the last iteration gets words of other nodes and takes the completions of exactly these gets, beside
+    /// calls that change nothing.
+    fn looks_remotely(&self, earlier: &[Event], own: &[Event]) -> bool {
+        let gets = |e: &Event| {
+            let (usual, _) = Method::of(&e.call).usual();
+            matches!(usual, Method::Get { .. } | Method::GetWords { .. } | Method::Poll { .. } | Method::PollAny {})
+        };
+        let before = &earlier[..earlier.len() - own.len()];
+        own.iter().all(|e| only_looks(e) || e.call.library == TSO && gets(e))
+            && !Tso::PUBLISHED.remembers(&self.world, before, own)
     }
 
     /// True if a thread that is at this place again has made no call since that waits for others or for a choice. It
@@ -131,7 +202,7 @@ impl<'a> Programs<'a> {
     /// Returns the place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
-        let (next, state) = self.step(thread, &earlier);
+        let (next, state, code) = self.step(thread, &earlier, before);
         let known = state.and_then(|state| self.named.get(&(thread, state)).copied());
         if let Some(known) = known.filter(|&known| !self.never_looks(known, &earlier)) {
             return known;
@@ -151,7 +222,7 @@ impl<'a> Programs<'a> {
             return place;
         }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        self.places.push(ProgramPlace { next, earlier, before, name: state });
+        self.places.push(ProgramPlace { next, earlier, before, name: state, code });
         if let Some(state) = state {
             self.named.entry((thread, state)).or_insert(place);
         }
@@ -196,7 +267,7 @@ impl<'a> Programs<'a> {
     /// If completions come in any order, no program reads what a poll returns. So n polls in a row lead to a place for each set
     /// of results, and not for each order. Code outside of this crate may read a result.
     fn exchanged(&mut self, thread: usize, place: u32, call: &Call, ret: Val) -> Option<u32> {
-        let ProgramSource::Progs(_) = self.source else { return None };
+        let ProgramSource::Scripts(_) = self.source else { return None };
         let completes_in_order = self.completes_in_order;
         let is_poll = |call: &Call| call.library == TSO && Tso { completes_in_order }.is_interchangeable(call);
         if !is_poll(call) || !matches!(ret, Val::Tuple(_)) {
@@ -240,97 +311,11 @@ fn only_looks(event: &Event) -> bool {
     }
 }
 
-/// A program that is run with given results of its calls.
-struct MachineReplay<'a> {
-    world: &'a World,
-    thread: Tid,
-    rounds: usize,
-    events: &'a [Event],
-    /// The number of events that are used.
-    at: usize,
-}
-
-enum ReplayValue {
-    Done(Val, usize),
-    Stopped(Next),
-}
-
-impl MachineReplay<'_> {
-    /// Returns the next step after all these calls.
-    fn next(mut self, program: &Prog) -> Next {
-        match self.run(program) {
-            ReplayValue::Done(v, 0) => Next::End(v),
-            ReplayValue::Done(..) => Next::Discarded,
-            ReplayValue::Stopped(next) => next,
-        }
-    }
-
-    fn run(&mut self, program: &Prog) -> ReplayValue {
-        match program {
-            Prog::Val(v) => ReplayValue::Done(*v, 0),
-            Prog::Break(k, v) => ReplayValue::Done(*v, *k),
-            Prog::Bound => self.cut(),
-            Prog::Call(call) => match self.events.get(self.at) {
-                Some(event) => {
-                    self.at += 1;
-                    ReplayValue::Done(event.ret, 0)
-                }
-                None => ReplayValue::Stopped(Next::Call(Call::clone(call))),
-            },
-            Prog::Let(both) => match self.run(&both.first) {
-                ReplayValue::Done(v, 0) => self.run(&(both.then)(v)),
-                other => other,
-            },
-            Prog::Loop(body) => self.rounds(body),
-        }
-    }
-
-    /// Returns the stop for a loop that reaches the bound on iterations.
-    fn cut(&self) -> ReplayValue {
-        let last = self.events.last();
-        let after = last.map_or_else(String::new, |last| format!(" after {last}"));
-        ReplayValue::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
-    }
-
-    /// True if the last iteration gets words of other nodes and takes the completions of exactly these gets, beside
-    /// calls that change nothing.
-    fn looks_remotely(&self, start: usize) -> bool {
-        let (earlier, own) = (&self.events[..start], &self.events[start..self.at]);
-        let gets = |e: &Event| {
-            let (usual, _) = Method::of(&e.call).usual();
-            matches!(usual, Method::Get { .. } | Method::GetWords { .. } | Method::Poll { .. } | Method::PollAny {})
-        };
-        own.iter().all(|e| only_looks(e) || e.call.library == TSO && gets(e))
-            && !Tso::PUBLISHED.remembers(self.world, earlier, own)
-    }
-
-    fn rounds(&mut self, body: &Prog) -> ReplayValue {
-        let mut done = 0;
-        loop {
-            let start = self.at;
-            match self.run(body) {
-                ReplayValue::Done(_, 0) => {}
-                ReplayValue::Done(v, breaks) => return ReplayValue::Done(v, breaks - 1),
-                stopped @ ReplayValue::Stopped(_) => return stopped,
-            }
-            let own = &self.events[start..self.at];
-            // Without these calls an iteration has the same results for ever, because only they read memory or completions.
-            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
-            match own.iter().all(only_looks) {
-                true if own.iter().any(reads) => return ReplayValue::Stopped(Next::Again(start)),
-                false if self.looks_remotely(start) => return ReplayValue::Stopped(Next::Again(start)),
-                true => return ReplayValue::Stopped(Next::Spin),
-                false if done >= self.rounds => return self.cut(),
-                false => done += 1,
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use mowgli_core::expr::Expr;
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::term::program::Prog;
+    use mowgli_core::term::body::{Body, body};
 
     use super::*;
     use crate::operational::Machine;
@@ -372,10 +357,14 @@ mod tests {
 
     #[test]
     fn code_has_the_runs_of_the_term_that_it_is() {
-        let wait =
-            |t: usize| Prog::call(read(t)).bind(|v| if v == Val::Int(1) { Prog::Break(1, v) } else { Prog::unit() });
-        let programs: Vec<Prog> =
-            (0..2).map(|t| Prog::call(write(t)).then(wait(t).repeat()).then(Prog::Val(2.into()))).collect();
+        let of = |call: Call| {
+            let args: Vec<Expr> = call.args.iter().map(|&arg| arg.into()).collect();
+            Body::call(call.library, call.method.text(), args)
+        };
+        let thread = |t: usize| {
+            body! { of(write(t)); loop { let v = of(read(t)); if (v == 1) { break } } 2 }
+        };
+        let programs: Vec<Script> = (0..2).map(|t| thread(t).into()).collect();
         let world = world();
         let of_terms = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
         let mut code = Handshake { asked: 0 };

@@ -200,13 +200,13 @@ impl<'a> MachineWalks<'a> {
 
 #[cfg(test)]
 mod tests {
-    use mowgli_core::event::Call;
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::term::program::Prog;
+    use mowgli_core::term::body::body;
+    use mowgli_core::term::script::Script;
     use mowgli_core::world::World;
 
     use super::*;
-    use crate::tso::{self, Method};
+    use crate::tso::{self, read, write};
 
     /// Makes a run, and returns its end, its steps and its choices.
     fn run(walks: &mut MachineWalks<'_>, seed: usize) -> (WalkEnd, Vec<Step>, Vec<usize>) {
@@ -226,14 +226,10 @@ mod tests {
         let [x, y] = ["x", "y"].map(Loc::new);
         let mut world = World::new(1, &[Node(1), Node(1)]);
         world.objects = [(x, tso::word(Node(1))), (y, tso::word(Node(1)))].into();
-        let call = |method: Method| Prog::call(Call::from(method));
         let thread = |own: Loc, other: Loc| {
-            let waits =
-                call(Method::Read { x: other }).bind(|v| if v == 1.into() { Prog::Break(1, v) } else { Prog::unit() });
-            let first = call(Method::Write { x: own, v: 1.into() }).then(call(Method::Read { x: other }));
-            first.bind(move |v| waits.clone().repeat().then(Prog::Val(v)))
+            body! { write(own, 1); let first = read(other); loop { let v = read(other); if (v == 1) { break } } first }
         };
-        let programs = [thread(x, y), thread(y, x)];
+        let programs = [thread(x, y), thread(y, x)].map(Script::from);
         let walks = || MachineWalks::of(Machine::new(&world, &programs).expect("words"));
         let (mut all, mut ends) = (walks(), BTreeSet::new());
         for seed in 0..100 {

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::Loc;
 use mowgli_core::search::outcome::Outcome;
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::code::{CodePlace, CodePoint, CodeState};
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
@@ -23,22 +24,17 @@ struct State {
     memory: BTreeMap<Loc, Val>,
 }
 
-/// Returns the next call of a program after these results, or its value and break number.
-fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val, usize), Box<Call>> {
-    match program {
-        Prog::Val(v) => Ok((*v, 0)),
-        Prog::Bound => unreachable!("no program of these tests is unrolled"),
-        Prog::Break(k, v) => Ok((*v, *k)),
-        Prog::Call(call) => results.next().map(|v| (v, 0)).ok_or_else(|| Box::new(Call::clone(call))),
-        Prog::Let(both) => match next(&both.first, results)? {
-            (v, 0) => next(&(both.then)(v), results),
-            broken => Ok(broken),
-        },
-        Prog::Loop(body) => loop {
-            if let (v, k @ 1..) = next(body, results)? {
-                return Ok((v, k - 1));
-            }
-        },
+/// Returns the next call of a program after these results, or its value.
+fn next(place: CodePlace<'_>, program: &Script, results: &mut impl Iterator<Item = Val>) -> Result<Val, Box<Call>> {
+    let mut code = CodeState::start(program);
+    loop {
+        match code.next(place) {
+            CodePoint::Ended(v) => return Ok(v),
+            CodePoint::Call(call) => code.returned(results.next().ok_or_else(|| Box::new(call))?),
+            CodePoint::Loop => code.begin(),
+            CodePoint::Iteration(_) => code.go_on(true),
+            other => unreachable!("{other:?}"),
+        }
     }
 }
 
@@ -95,15 +91,19 @@ impl State {
 }
 
 /// Returns all outcomes of programs over the words of a world.
-pub fn outcomes(world: &World, programs: &[Prog], observed: &[Cell]) -> BTreeSet<Outcome> {
+pub fn outcomes(world: &World, programs: &[Script], observed: &[Cell]) -> BTreeSet<Outcome> {
     let memory = world.objects.iter().map(|(&x, object)| (x, object.init)).collect();
     let first = State { threads: vec![Thread::default(); programs.len()], memory };
     let (mut open, mut seen, mut found) = (vec![first.clone()], BTreeSet::from([first]), BTreeSet::new());
     while let Some(state) = open.pop() {
-        let nexts = programs.iter().zip(&state.threads).map(|(p, t)| next(p, &mut t.results.iter().copied()));
+        let nexts = world
+            .tids()
+            .zip(programs)
+            .zip(&state.threads)
+            .map(|((tid, p), t)| next(CodePlace { world, thread: tid }, p, &mut t.results.iter().copied()));
         let nexts: Vec<_> = nexts.collect();
         if nexts.iter().all(Result::is_ok) && state.threads.iter().all(|t| t.buffer.is_empty()) {
-            let outputs = nexts.into_iter().flatten().map(|(v, _)| v).collect();
+            let outputs = nexts.into_iter().flatten().collect();
             let finals = observed.iter().map(|cell| state.memory[&cell.loc]).collect();
             found.insert(Outcome { outputs, finals });
             continue;

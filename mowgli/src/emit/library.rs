@@ -40,8 +40,8 @@ impl<'a> Emitted<'a> {
         let name = library.name();
         let implementation = &variant.implementation;
         let bodies = implementation.bodies();
-        let bodies = bodies
-            .ok_or_else(|| NoForm("its bodies are Rust functions, which have no form in C or Rust".to_owned()))?;
+        let bodies =
+            bodies.ok_or_else(|| NoForm("it has no bodies, which could have a form in C or Rust".to_owned()))?;
         let parts = implementation.empty_parts();
         let of_parts = parts.into_iter().flat_map(Parts::iter).map(|part| Ok((role(part)?, part.object.library)));
         let of_parts = of_parts.collect::<Result<_, NoForm>>()?;

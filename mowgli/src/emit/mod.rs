@@ -5,7 +5,7 @@
 //! [`RUST_PORT`].
 //!
 //! A body is a term, so its statements become statements of the language in the same order, and nothing else is added. A
-//! body that is a Rust function, or that keeps a tuple in one word of memory, is refused. A hash becomes a checksum.
+//! body that keeps a tuple in one word of memory, is refused. A hash becomes a checksum.
 
 mod c;
 mod dictionary;

@@ -146,7 +146,7 @@ fn implementation(entry: &Entry, library: &dyn Library, variant: &Variant) -> St
         (Some(_), ..) => "",
         (None, Some(_), _) => "  The bodies before the edits:\n",
         (None, None, false) => "  Bodies that edits have changed cannot be printed.\n",
-        (None, None, true) => "  Its bodies are Rust functions, which cannot be printed.\n",
+        (None, None, true) => "  It has no bodies.\n",
     };
     if let Some(parts) = variant.implementation.parts().map(ToString::to_string).filter(|text| !text.is_empty()) {
         let _ = write!(text, "\n  Objects that it declares:\n{}\n", indented(&indented(&parts)));

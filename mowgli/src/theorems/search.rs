@@ -9,7 +9,8 @@ use mowgli_core::search::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Client, Subject};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::implementation::Implementations;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_prove::robust::Dropped;
@@ -42,8 +43,13 @@ fn outcome(libraries: &Libraries, world: &World, execution: &Execution) -> Vec<V
 
 /// Calls `visit` with each execution of a program that the search finds, and with the values that the program shows in
 /// it.
-fn each(libraries: &Libraries, world: &World, programs: &[Prog], visit: &mut dyn FnMut(Vec<Val>, Execution)) {
-    let problem = Problem::of(libraries, world, programs);
+fn each(
+    (libraries, implementations): (&Libraries, &Implementations),
+    world: &World,
+    programs: &[Script],
+    visit: &mut dyn FnMut(Vec<Val>, Execution),
+) {
+    let problem = Problem { implementations, ..Problem::of(libraries, world, programs) };
     let _ = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
             visit(outcome(libraries, world, &execution), execution);
@@ -102,10 +108,10 @@ fn beyond(
 ) -> Option<RefutingProgram> {
     let written = programs(client);
     let mut with_waits: BTreeSet<Vec<Val>> = BTreeSet::new();
-    each(waits, world, &written, &mut |shown, _| _ = with_waits.insert(shown));
-    let (compiled_world, compiled) = with_waits_compiled(by, world.clone(), &written);
+    each((waits, &Implementations::new()), world, &written, &mut |shown, _| _ = with_waits.insert(shown));
+    let (compiled_world, compiling) = with_waits_compiled(by, world.clone());
     let mut new: Option<Vec<Val>> = None;
-    each(polls, &compiled_world, &compiled, &mut |shown, execution| {
+    each((polls, &compiling), &compiled_world, &written, &mut |shown, execution| {
         if new.is_none() && !with_waits.contains(&shown) && judge(polls, &execution).is_ok() {
             new = Some(shown);
         }
@@ -118,7 +124,9 @@ fn beyond(
 fn weak(cpu: Cpu, libraries: &Libraries, world: &World, client: &Client) -> Option<RefutingProgram> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
     let mut others: Vec<(Vec<Val>, Execution)> = Vec::new();
-    each(libraries, world, &programs(client), &mut |shown, execution| match sc_cycle(libraries, &execution) {
+    each((libraries, &Implementations::new()), world, &programs(client), &mut |shown, execution| match sc_cycle(
+        libraries, &execution,
+    ) {
         None => _ = taken_in_turns.insert(shown),
         Some(_) => others.push((shown, execution)),
     });

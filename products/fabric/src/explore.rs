@@ -1,12 +1,12 @@
 //! Exploration of the threads' code under every execution of the model, and not only under those that a fabric shows.
 //!
 //! The next call of a thread depends only on the results of its earlier calls. So the explorer runs the code from the
-//! beginning with the known results, and stops it at the first call with an unknown result. This makes a [`Prog`] of
+//! beginning with the known results, and stops it at the first call with an unknown result. This makes a [`Script`] of
 //! the code, which the search explores like the body of a method. Calls of objects return what the specification of
 //! their library allows. If [`Group::variant`] names a variant of a library, that implementation makes its calls
 //! instead.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use mowgli_core::search::solver::{Decision, Flow, Solver};
 use mowgli_core::search::stuck::Stuck;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::term::implementation::{Implementations, add_parts};
-use mowgli_core::term::program::Prog;
+use mowgli_core::term::script::{NextByResults, Script};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Memory;
@@ -201,6 +201,9 @@ impl<R> Exploration<R> {
     }
 }
 
+/// The end of a thread that has failed.
+const ENDED: NextByResults = NextByResults::Ended(Val::Bot);
+
 type ThreadCode<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
 
 /// The code of all threads.
@@ -210,7 +213,12 @@ struct GroupCode<R> {
     body: Box<ThreadCode<R>>,
     /// The first fault: an illegal call, or code that depends on something else than results.
     fault: Mutex<Option<Fault>>,
+    /// The calls that a thread has made and makes next, after these results.
+    made: Mutex<BTreeMap<ThreadResults, Vec<Call>>>,
 }
+
+/// The results of the calls of a thread: all, and those of the present iteration of a wait.
+type ThreadResults = (Tid, Vec<Val>, Option<Vec<Val>>);
 
 /// The point at which a run of the code stopped.
 enum Came<R> {
@@ -235,43 +243,45 @@ impl<R: 'static> GroupCode<R> {
         (came, tape.made)
     }
 
-    /// Returns the rest of a thread's program after these calls. Its value is the tuple of all results.
-    fn program(self: &Arc<Self>, t: Tid, known: Vec<Val>, before: Vec<Call>) -> Prog {
-        let (came, made) = self.run(t, &known, None);
-        let Some(mut calls) = self.same(&before, made) else { return Prog::Val(Val::Bot) };
+    /// Returns the code of each thread. Its value is the tuple of all results.
+    fn script(self: &Arc<Self>) -> Script {
         let code = Arc::clone(self);
-        match came {
-            Came::Left(_) if known.len() == CALLS => Prog::Bound,
-            Came::Left(Pause::Call(call)) => {
-                calls.push(call.clone());
-                Prog::call(call).bind(move |v| code.program(t, with(&known, v), calls.clone()))
-            }
-            Came::Left(Pause::Rounds) => {
-                let round = self.round(t, known.clone(), Vec::new(), calls.clone());
-                round.repeat().bind(move |v| code.program(t, with(&known, v), calls.clone()))
-            }
-            Came::Left(Pause::Last | Pause::Another) => self.fails(differs()),
-            Came::Ended(_) => Prog::Val(Val::tuple(&known)),
-            Came::Failed(fault) => self.fails(fault),
-        }
+        Script::by_results(move |t, known, own| code.next(t, known, own))
     }
 
-    /// Returns the rest of an iteration after these results of its own calls.
-    fn round(self: &Arc<Self>, t: Tid, known: Vec<Val>, own: Vec<Val>, before: Vec<Call>) -> Prog {
-        let (came, made) = self.run(t, &known, Some(&own));
-        let Some(mut calls) = self.same(&before, made) else { return Prog::Break(1, Val::Bot) };
-        let code = Arc::clone(self);
-        match came {
-            Came::Left(Pause::Call(call)) => {
+    /// Returns the next step of a thread after these results.
+    fn next(&self, t: Tid, known: &[Val], own: Option<&[Val]>) -> NextByResults {
+        let (came, made) = self.run(t, known, own);
+        let Some(mut calls) = self.same(&self.before(t, known, own), made) else { return ENDED };
+        let next = match (came, own) {
+            (Came::Left(_), None) if known.len() == CALLS => NextByResults::Late,
+            (Came::Left(Pause::Call(call)), _) => {
                 calls.push(call.clone());
-                Prog::call(call).bind(move |v| code.round(t, known.clone(), with(&own, v), calls.clone()))
+                NextByResults::Call(call)
             }
+            (Came::Left(Pause::Rounds), None) => NextByResults::Loop,
             // The panic recurs when the code runs again after the wait.
-            Came::Left(Pause::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
-            Came::Left(Pause::Another) => Prog::unit(),
-            Came::Left(Pause::Rounds) => self.fails(differs()).then(Prog::Break(1, Val::Bot)),
-            Came::Failed(fault) => self.fails(fault).then(Prog::Break(1, Val::Bot)),
-        }
+            (Came::Left(Pause::Last) | Came::Ended(_), Some(_)) => NextByResults::Leaves,
+            (Came::Left(Pause::Another), Some(_)) => NextByResults::Again,
+            (Came::Ended(_), None) => NextByResults::Ended(Val::tuple(known)),
+            (Came::Left(_), _) => self.fails(differs()),
+            (Came::Failed(fault), _) => self.fails(fault),
+        };
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert((t, known.to_vec(), own.map(<[Val]>::to_vec)), calls);
+        next
+    }
+
+    /// Returns the calls of a thread before the last of these results.
+    fn before(&self, t: Tid, known: &[Val], own: Option<&[Val]>) -> Vec<Call> {
+        let key = match (own, known) {
+            (Some([]), _) => (known, None),
+            (Some([before @ .., _]), _) => (known, Some(before.to_vec())),
+            (None, [before @ .., _]) => (before, None),
+            (None, []) => return Vec::new(),
+        };
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get(&(t, key.0.to_vec(), key.1)).cloned().unwrap_or_default()
     }
 
     /// Returns the calls that were made, if they begin with the calls of the run before. Only the calls in the last
@@ -285,18 +295,14 @@ impl<R: 'static> GroupCode<R> {
         is_same.then_some(calls)
     }
 
-    fn fails(&self, fault: Fault) -> Prog {
+    fn fails(&self, fault: Fault) -> NextByResults {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
-        Prog::Val(Val::Bot)
+        ENDED
     }
 
     fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
-
-fn with(known: &[Val], v: Val) -> Vec<Val> {
-    [known, &[v]].concat()
 }
 
 impl Group {
@@ -338,9 +344,15 @@ impl Group {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
     ) -> Result<Exploration<R>, Fault> {
         let (known, implementations, libraries) = self.promised()?;
-        let code = Arc::new(GroupCode { known, implementations, body: Box::new(body), fault: Mutex::new(None) });
+        let code = Arc::new(GroupCode {
+            known,
+            implementations,
+            body: Box::new(body),
+            fault: Mutex::new(None),
+            made: Mutex::default(),
+        });
         let world = &code.known.world;
-        let programs: Vec<Prog> = world.tids().map(|t| code.program(t, Vec::new(), Vec::new())).collect();
+        let programs = vec![code.script(); world.threads.len()];
         let begin = Instant::now();
         let expired = || begin.elapsed() > self.declared.limit || code.fault().is_some();
         let problem = Problem {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::{Implementations, add_parts};
-use mowgli_core::term::program::{LONGEST, Prog};
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
@@ -123,7 +124,7 @@ impl Interpreter {
         fabric: Fabric,
         switches: Switches,
         limit: Duration,
-        programs: &[Prog],
+        programs: &[Script],
         observed: &[Cell],
     ) -> Result<(Vec<Val>, Vec<Val>), Fault> {
         let start = Barrier::new(programs.len());
@@ -242,8 +243,15 @@ struct InterpreterState {
     polled: Vec<(usize, usize)>,
 }
 
-/// The value of a program, and the number of loops that it still breaks out of.
-type Evaluated = (Val, usize);
+/// The point at which a part of a program stops.
+enum Stepped {
+    /// At its end, with this value.
+    Ended(Val),
+    /// Outside of the innermost loop.
+    Left,
+    /// At the end of an iteration of this loop.
+    Iteration(CodeIteration),
+}
 
 impl Interpreted<'_> {
     /// Runs a program.
@@ -251,10 +259,15 @@ impl Interpreted<'_> {
     /// # Errors
     /// If it does not end, makes an illegal call, or breaks out of more loops than it is in. The last case means that
     /// an assumption of the program does not hold.
-    pub fn run(&self, thread: &mut Thread<'_>, program: &Prog) -> Result<Val, Fault> {
-        let run = |thread: &mut Thread<'_>| match self.step(thread, program)? {
-            (v, 0) => Ok(v),
-            _ => Err(Fault::Discarded),
+    pub fn run(&self, thread: &mut Thread<'_>, program: &Script) -> Result<Val, Fault> {
+        self.run_code(thread, CodeState::start(program))
+    }
+
+    fn run_code(&self, thread: &mut Thread<'_>, code: CodeState) -> Result<Val, Fault> {
+        let code = RefCell::new(code);
+        let run = |thread: &mut Thread<'_>| match self.step(thread, &code, 0)? {
+            Stepped::Ended(v) => Ok(v),
+            Stepped::Left | Stepped::Iteration(_) => unreachable!("there is no loop around a program"),
         };
         if thread.is_explored() { run(thread) } else { thread.timed(run) }
     }
@@ -275,41 +288,50 @@ impl Interpreted<'_> {
         }
         let unknown = || Fault::Wrong(format!("{} is not implemented, so {call} cannot be run", call.library));
         let implementation = self.of.implementations.get(&call.library).ok_or_else(unknown)?;
-        let body = match implementation.bodies() {
-            Some(bodies) => bodies.shared_program(&self.of.world, thread.id(), call),
-            None => implementation.program(&self.of.world, thread.id(), call),
-        };
-        self.run(thread, &body)
+        let body = implementation.script(&self.of.world, thread.id(), call);
+        self.run_code(thread, CodeState::of_call(&body, call))
     }
 
-    fn step(&self, thread: &mut Thread<'_>, program: &Prog) -> Result<Evaluated, Fault> {
-        // The continuation takes the program's place here instead of recursing, because programs may go on for long.
-        let mut rest;
-        let mut program = program;
-        let (mut made, mut idle) = (thread.made(), 0);
+    /// Runs code as far as it is inside so many loops.
+    fn step(&self, thread: &mut Thread<'_>, code: &RefCell<CodeState>, loops: usize) -> Result<Stepped, Fault> {
         loop {
-            let next = match program {
-                Prog::Val(v) => return Ok((*v, 0)),
-                Prog::Break(k, v) => return Ok((*v, *k)),
-                Prog::Call(call) => return Ok((self.call(thread, call)?, 0)),
-                Prog::Loop(body) => {
-                    return thread.until(|thread| {
-                        let (v, left) = self.step(thread, body)?;
-                        Ok(left.checked_sub(1).map(|left| (v, left)))
-                    });
+            let point = code.borrow_mut().next(CodePlace { world: &self.of.world, thread: thread.id() });
+            if code.borrow().loops() < loops {
+                return Ok(Stepped::Left);
+            }
+            match point {
+                CodePoint::Ended(v) => return Ok(Stepped::Ended(v)),
+                CodePoint::Escaped => return Err(Fault::Discarded),
+                CodePoint::Iteration(iteration) => return Ok(Stepped::Iteration(iteration)),
+                CodePoint::Returned(..) => unreachable!("calls are made by threads"),
+                CodePoint::Call(call) => {
+                    let v = self.call(thread, &call)?;
+                    code.borrow_mut().returned(v);
                 }
-                Prog::Bound => return Err(Fault::Late("a thread is at the end of its rounds".to_owned())),
-                Prog::Let(both) => match self.step(thread, &both.first)? {
-                    (v, 0) => (both.then)(v),
-                    left => return Ok(left),
-                },
+                CodePoint::Loop => {
+                    code.borrow_mut().begin();
+                    self.iterations(thread, code, loops + 1)?;
+                }
+            }
+        }
+    }
+
+    /// Runs the iterations of a loop. Those that begin with other values are a wait of their own.
+    fn iterations(&self, thread: &mut Thread<'_>, code: &RefCell<CodeState>, loops: usize) -> Result<(), Fault> {
+        loop {
+            let round = |thread: &mut Thread<'_>| match self.step(thread, code, loops)? {
+                Stepped::Iteration(CodeIteration { is_other: false, .. }) => {
+                    code.borrow_mut().go_on(true);
+                    Ok(None)
+                }
+                other => Ok(Some(other)),
             };
-            rest = next;
-            program = &rest;
-            idle = if thread.made() == made { idle + 1 } else { 0 };
-            made = thread.made();
-            if idle > LONGEST {
-                return Err(Fault::Endless(format!("{} goes on without a call", thread.id())));
+            match thread.until(round)? {
+                Stepped::Iteration(iteration) if iteration.is_endless(code.borrow().made()) => {
+                    return Err(Fault::Endless(format!("{} goes on without a call", thread.id())));
+                }
+                Stepped::Iteration(_) => code.borrow_mut().go_on(true),
+                Stepped::Ended(_) | Stepped::Left => return Ok(()),
             }
         }
     }
