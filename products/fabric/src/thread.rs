@@ -335,11 +335,6 @@ impl<'a> Thread<'a> {
         matches!(self.end, Backend::Tape(..))
     }
 
-    /// Returns the number of operations that the thread has made.
-    pub(crate) fn made(&self) -> u64 {
-        self.watch.made
-    }
-
     /// Checks the time limit now and then.
     pub(crate) fn on_time(&mut self, at: impl FnOnce() -> String) -> Result<(), Fault> {
         if self.watch.is_late() { Err(Fault::Late(at())) } else { Ok(()) }
