@@ -20,7 +20,7 @@ use crate::entry::fault;
 use crate::error::{Code, InputError};
 use crate::guard::guarded;
 use crate::hints;
-use crate::litmus::known::Callables;
+use crate::litmus::callables::Callables;
 use crate::litmus::test::Model;
 
 /// The user's libraries and the libraries of this project.

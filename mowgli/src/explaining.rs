@@ -85,7 +85,7 @@ fn explained_own(
     asked: &ExplainRequest<'_>,
 ) -> Result<(String, u8), InputError> {
     let limits = asked.limits;
-    if (asked.form == ExplainForm::Dot) || asked.is_json || asked.out.is_some() || !asked.implemented.is_empty() {
+    if asked.form == ExplainForm::Dot || asked.is_json || asked.out.is_some() || !asked.implemented.is_empty() {
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let executions = own.executions(test, limits);
@@ -155,13 +155,13 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
         // A search finds its stuck executions again.
         if finding.is_endless(&test) && !asked.is_json {
             let (text, code) = explained_stuck(&test, &finding.implemented, asked)?;
-            let is_text = !((asked.form == ExplainForm::Dot) || asked.form.is_drawn());
+            let is_text = !(asked.form == ExplainForm::Dot || asked.form.is_drawn());
             return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
         }
         return explained_findings(vec![Ok(finding)], asked);
     }
     let test = parsed(catalogue, asked.file, text)?;
-    let is_text = !((asked.form == ExplainForm::Dot) || asked.is_json || asked.form.is_drawn() || asked.out.is_some());
+    let is_text = !(asked.form == ExplainForm::Dot || asked.is_json || asked.form.is_drawn() || asked.out.is_some());
     let chain = replaced(catalogue, &test, asked.implemented)?;
     let answer = answered(catalogue, &test, &chain, limits);
     if let Some(error) = answer.error(&test) {
@@ -211,7 +211,7 @@ fn explained_stuck(test: &Test, implemented: &[String], asked: &ExplainRequest<'
     let path = asked.file.display();
     let found = explain::standstills(catalogue, test, implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
-    if (asked.form == ExplainForm::Dot) || asked.form.is_drawn() {
+    if asked.form == ExplainForm::Dot || asked.form.is_drawn() {
         let (libraries, execution, judged) = found.first.ok_or_else(|| {
             InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
         })?;
@@ -254,7 +254,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let (text, own) = match explained {
             Ok(reported) => reported,
             Err(Failure::Undecided(undecided)) if asked.is_json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if (asked.form == ExplainForm::Dot) || asked.form.is_drawn() => {
+            Err(Failure::Undecided(undecided)) if asked.form == ExplainForm::Dot || asked.form.is_drawn() => {
                 (None, reported(Err(undecided)))
             }
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),

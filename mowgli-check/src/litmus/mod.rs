@@ -3,15 +3,14 @@
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes.
 
 pub(crate) mod answer;
+pub(crate) mod callables;
 pub mod condition;
 pub mod core_rma;
-pub(crate) mod known;
 pub mod machine;
 pub mod model;
 pub mod notation;
 pub mod order;
 pub mod outside;
-mod own;
 pub mod parse;
 pub mod print;
 pub(crate) mod program;
@@ -21,6 +20,7 @@ pub mod semantics;
 mod statements;
 pub mod stuck;
 pub mod test;
+mod user_objects;
 pub mod why_stuck;
 pub mod x86;
 

@@ -25,7 +25,7 @@ mod slips;
 mod statements;
 mod waits;
 
-use super::known::Callables;
+use super::callables::Callables;
 use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, TestThread};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};

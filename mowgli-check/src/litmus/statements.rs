@@ -11,7 +11,7 @@ use mowgli_core::term::method::{ArgumentKind, Method};
 
 use mowgli_rdma::Switches;
 
-use super::known::Callable;
+use super::callables::Callable;
 use super::test::Model;
 use crate::catalogue::Catalogue;
 

@@ -1,5 +1,5 @@
-//! The `repair` command for libraries: what is the least to insert into the bodies of an implementation so that it is
-//! sound? With `--weaken`: which calls of the bodies can be left out?
+//! The `repair` command for libraries: the least to insert into the bodies of an implementation so that it is sound.
+//! With `--weaken` these are the calls of the bodies that can be left out.
 //!
 //! Both searches are about the clients within the bounds of a check. An insertion only orders: it removes executions of
 //! a client, and the remaining ones keep their edges in hb. So a concretisation g that is right without the insertion
