@@ -25,16 +25,16 @@ use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
 
+use crate::cases::{CaseResult, Cases};
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
-use crate::kind::{Kind, Read, Role};
+use crate::model::lemmas::Stated;
+use crate::model::no_template::{OpenObligation, obligations};
+use crate::model::witness::structure;
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
-use crate::no_template::{OpenObligation, obligations};
-use crate::solve::{Query, SolverAnswer, SolverLimit, SolverProgram, ask};
-use crate::source::ProofSource;
-use crate::split::{CaseResult, Cases};
-use crate::stated::Stated;
-use crate::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
-use crate::witness::structure;
+use crate::smt::solve::{Query, SolverAnswer, SolverLimit, SolverProgram, ask};
+use crate::smt::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
+use crate::template::kind::{Kind, Read, Role};
+use crate::template::source::ProofSource;
 
 /// The usual limit of the search for executions. A search that finds what it looks for ends long before.
 pub const EXECUTIONS: u64 = 3_000_000;

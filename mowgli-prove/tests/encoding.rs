@@ -18,9 +18,9 @@ use mowgli_judge::ids::Name;
 use mowgli_judge::library::Libraries;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, bound};
-use mowgli_prove::encode::{Encoding, SideNames, encode};
 use mowgli_prove::prove::is_given;
-use mowgli_prove::term::Structure;
+use mowgli_prove::smt::encode::{Encoding, SideNames, encode};
+use mowgli_prove::smt::term::Structure;
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, TSO};
 

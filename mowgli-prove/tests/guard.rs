@@ -35,7 +35,7 @@ use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
 use mowgli_libraries::wlock::WlockOverSv;
 use mowgli_prove::error::Error;
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 use mowgli_rdma::wait::Method as Wait;
 
 use crate::common::{OtherShapes, source};

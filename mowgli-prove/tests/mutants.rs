@@ -27,7 +27,7 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::x86;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions, prove};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};

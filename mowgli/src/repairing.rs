@@ -8,7 +8,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Variant;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;

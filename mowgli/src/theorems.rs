@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use mowgli_prove::error::Error;
-use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Proof, ProofOptions};
-use mowgli_prove::robust::{self, Dropped};
-use mowgli_prove::solve::{Query, SolverLimit};
+use mowgli_prove::smt::solve::{Query, SolverLimit};
+use mowgli_prove::theorems::polls::{self, COMPILERS};
+use mowgli_prove::theorems::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 

@@ -726,7 +726,7 @@ fn the_prover_names_puts_that_are_delivered() {
             let delivered = calls!(Wait::Put { x, y, d } => Wait::put_by(way, x, y, d));
             variant.implementation = Arc::new(variant.implementation.replace(delivered));
         }
-        let limit = mowgli_prove::solve::SolverLimit::of(1);
+        let limit = mowgli_prove::smt::solve::SolverLimit::of(1);
         let options = mowgli_prove::prove::ProofOptions {
             solvers: Vec::new(),
             limit,

@@ -254,9 +254,11 @@ fn one_model_is_named_in_its_folders_and_in_lists() {
 #[test]
 fn searches_end_by_counts() {
     let reads = ["mowgli-check/src/check.rs", "mowgli-check/src/interrupt.rs"];
-    let reads =
-        [&reads[..], &["mowgli-prove/src/prove.rs", "mowgli-prove/src/solve.rs", "mowgli-prove/src/theorem.rs"]]
-            .concat();
+    let reads = [
+        &reads[..],
+        &["mowgli-prove/src/prove.rs", "mowgli-prove/src/smt/solve.rs", "mowgli-prove/src/theorems/mod.rs"],
+    ]
+    .concat();
     let crates = [
         "mowgli-check",
         "mowgli-prove",

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 
-use crate::encode::Partner;
 use crate::error::Refusal;
-use crate::kind::Kind;
-use crate::pattern::{ArgumentForm, Each};
-use crate::term::{INT, Obligation, Term, Theory, all, and, app, equal, implies, not, or, symbol};
+use crate::smt::encode::Partner;
+use crate::smt::term::{INT, Obligation, TUPLE, Term, Theory, all, and, app, equal, implies, not, or, symbol};
+use crate::template::kind::Kind;
+use crate::template::pattern::{ArgumentForm, Each};
 
 use super::symbols::{
-    ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, happens_in,
-    in_range, number_in, own, passed_to, place_sort, plus, result_of, the, way_of,
+    ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, constant, ended_at, ends_of, happens_in, in_range,
+    number_in, own, passed_to, place_sort, plus, result_of, the, way_of,
 };
 use super::values::guarded;
 use super::{LibraryTheory, library};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 
 use crate::error::{Refusal, refusal};
-use crate::kind::{Kind, Role};
-use crate::pattern::{Leaf, Pattern};
-use crate::term::{Term, and, app, choose, equal, or, symbol, truth};
+use crate::smt::term::{Term, and, app, choose, equal, or, symbol, truth};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::{Leaf, Pattern};
 
 use super::symbols::{ROUND, place_sort, sort_of};
 use super::values::leaf_of;

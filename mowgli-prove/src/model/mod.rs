@@ -18,14 +18,19 @@
 //! **Cost**: two axioms for each role, and one definition for each of `po`, `to` and each set and key. The definition
 //! of `po` has one disjunct for each pair of roles of one kind. The number of calls, threads and nodes does not matter.
 
+pub(crate) mod aliases;
 mod clients;
 mod family;
+pub(crate) mod lemmas;
+pub(crate) mod no_template;
+pub mod numbers;
 mod obligations;
 mod promises;
 mod stamps;
 mod subevents;
 mod symbols;
 mod values;
+pub mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,18 +38,18 @@ use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 use mowgli_judge::algebra::Spec;
 
-use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::kind::{Kind, Role};
-use crate::pattern::Each;
-use crate::source::ProofSource;
-use crate::term::{Term, Theory, all, and, app, equal, implies, symbol, truth};
+use crate::smt::encode::{Encoding, SideNames, encode};
+use crate::smt::term::{Term, Theory, all, and, app, equal, implies, symbol, truth};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::Each;
+use crate::template::source::ProofSource;
 
 use self::family::TypedSubs;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, MEMBER_AT, NO_ROUND,
-    OTHER, RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of, way_of,
+    OTHER, RETURNED, ROUND, SUB, TAKES_PART, constant, ended_at, number_in, passed_to, plus, result_of, way_of,
 };
 pub(crate) use self::symbols::{ended, ends_of, location, of_library, own, the, thread};
 use self::symbols::{happens_in, in_range, place_sort};

@@ -3,11 +3,11 @@
 use mowgli_core::ids::Name;
 use mowgli_judge::algebra::Choice;
 
-use crate::encode::Encoding;
 use crate::error::Refusal;
-use crate::kind::{Kind, Read, Role, Write};
-use crate::pattern::{Each, Leaf, Members};
-use crate::term::{Obligation, Term, and, app, equal, implies, not, or, symbol, truth};
+use crate::smt::encode::Encoding;
+use crate::smt::term::{Obligation, Term, and, app, equal, implies, not, or, symbol, truth};
+use crate::template::kind::{Kind, Read, Role, Write};
+use crate::template::pattern::{Each, Leaf, Members};
 
 use super::family::TypedSubs;
 use super::symbols::{ABS, LAST, SUB, ended, happens_in, image, location, own, place_of, the, thread};

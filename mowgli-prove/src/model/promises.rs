@@ -7,8 +7,8 @@ use mowgli_core::library::Libraries;
 use mowgli_judge::algebra::{Choice, Rel, RelExpr, Set, Spec};
 
 use crate::error::{Refusal, refusal};
-use crate::kind::{Read, Role};
-use crate::term::{Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, symbol};
+use crate::smt::term::{Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, symbol};
+use crate::template::kind::{Read, Role};
 
 use super::obligations::last_of;
 use super::symbols::{ABS, SUB, image, of_library, place_of, the};

@@ -7,8 +7,8 @@ use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 
 use crate::error::{Refusal, refusal};
-use crate::kind::NODES;
-use crate::term::{Term, equal, not, truth};
+use crate::smt::term::{Term, equal, not, truth};
+use crate::template::kind::NODES;
 
 /// The order of two families of stamps: for equal nodes, and for different nodes.
 type Ordered = (bool, bool);

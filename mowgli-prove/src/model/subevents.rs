@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 use mowgli_judge::algebra::Set;
 
-use crate::encode::Encoding;
 use crate::error::Refusal;
-use crate::kind::{Kind, Read, Role, Write};
-use crate::pattern::{Datum, Each, Members};
-use crate::term::{Term, Theory, all, all_at, and, app, equal, implies, not, or, symbol, truth};
+use crate::smt::encode::Encoding;
+use crate::smt::term::{Term, Theory, all, all_at, and, app, equal, implies, not, or, symbol, truth};
+use crate::template::kind::{Kind, Read, Role, Write};
+use crate::template::pattern::{Datum, Each, Members};
 
 use super::family::TypedSubs;
 use super::symbols::{

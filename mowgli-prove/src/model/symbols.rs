@@ -4,9 +4,9 @@ use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 
-use crate::kind::{Kind, Role};
-use crate::pattern::{Each, Leaf, Members, Named, Nodes, Whole};
-use crate::term::{Term, and, app, equal, not, symbol, truth};
+use crate::smt::term::{TUPLE, Term, and, app, equal, not, symbol, truth};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::{Each, Leaf, Members, Named, Nodes, Whole};
 
 /// The sort of the subevents of implementations.
 pub const SUB: &str = "Sub";
@@ -46,9 +46,6 @@ pub(super) fn tuple(words: impl IntoIterator<Item = Term>) -> Term {
     let words: Vec<Term> = words.into_iter().collect();
     app(&format!("{TUPLE}{}", words.len()), &words)
 }
-
-/// Prefix of the names of the functions that make tuples.
-pub const TUPLE: &str = "tuple.";
 
 /// Returns the name of a constant value.
 #[must_use]

@@ -3,9 +3,9 @@
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
-use crate::kind::{Guard, Kind, Read, Role, Write};
-use crate::pattern::{Datum, Leaf};
-use crate::term::{Term, app, equal, not};
+use crate::smt::term::{Term, app, equal, not};
+use crate::template::kind::{Guard, Kind, Read, Role, Write};
+use crate::template::pattern::{Datum, Leaf};
 
 use super::symbols::{RETURNED, number_in, own, passed_to, plus, result_of, tuple, value};
 

@@ -11,7 +11,7 @@ use mowgli_core::term::shape::Shapes;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Case, Counter, Sequential};
-use mowgli_prove::source::ProofSource;
+use mowgli_prove::template::source::ProofSource;
 
 /// Returns an implementation of a library with the specifications of its entry.
 pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> ProofSource<'a> {

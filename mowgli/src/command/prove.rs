@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 
 use super::network::On;
 use crate::catalogue::Catalogue;

@@ -9,7 +9,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 

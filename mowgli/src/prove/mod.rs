@@ -18,8 +18,8 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{Query, SolverAnswer, SolverLimit, SolverProgram};
-use mowgli_prove::source::ProofSource;
+use mowgli_prove::smt::solve::{Query, SolverAnswer, SolverLimit, SolverProgram};
+use mowgli_prove::template::source::ProofSource;
 use mowgli_rdma::Network;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use mowgli_prove::solve::Query;
+use mowgli_prove::smt::solve::Query;
 
 use super::ProofResult;
 use crate::error::Bug;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_prove::certificate::Certifier;
 use mowgli_prove::prove::ProofOptions;
-use mowgli_prove::solve::Query;
+use mowgli_prove::smt::certificate::Certifier;
+use mowgli_prove::smt::solve::Query;
 
 use super::proved;
 use super::questions::{PrintedAnswer, ProofQuestion, in_order, question};

@@ -601,7 +601,7 @@ mod tests {
     use mowgli_libraries::entry::bound;
     use mowgli_libraries::lock::Method as Lock;
     use mowgli_libraries::sv::Method as Sv;
-    use mowgli_prove::solve::SolverProgram;
+    use mowgli_prove::smt::solve::SolverProgram;
 
     /// On small implementations the search finds the minimal repairs that a check of every subset of insertions finds.
     #[test]
@@ -660,7 +660,7 @@ mod tests {
         let careful = published.implementation.clone().replace(fence);
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
         let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
-        let limit = mowgli_prove::solve::SolverLimit::of(20 * mowgli_prove::solve::SolverLimit::SECOND);
+        let limit = mowgli_prove::smt::solve::SolverLimit::of(20 * mowgli_prove::smt::solve::SolverLimit::SECOND);
         let executions = mowgli_prove::prove::EXECUTIONS;
         let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, confirms: true, keep: false };
         let (costs, options) = (Costs::default(), CheckOptions::default());

@@ -13,7 +13,7 @@ use mowgli_core::term::implementation::Implementations;
 use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_prove::robust::Dropped;
+use mowgli_prove::theorems::robust::Dropped;
 use mowgli_rdma::robust::{Cpu, PreExecution, sc_cycle};
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, WaitByPolls};
@@ -163,8 +163,8 @@ fn said(world: &World, shown: &[Val]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mowgli_prove::polls::COMPILERS;
-    use mowgli_prove::robust::libraries;
+    use mowgli_prove::theorems::polls::COMPILERS;
+    use mowgli_prove::theorems::robust::libraries;
 
     use super::*;
 

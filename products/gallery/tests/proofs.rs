@@ -8,8 +8,8 @@ use mowgli_gallery::entries;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::prelude::*;
 use mowgli_prove::prove::{EXECUTIONS, ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::{SolverLimit, SolverProgram};
-use mowgli_prove::source::ProofSource;
+use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
+use mowgli_prove::template::source::ProofSource;
 
 #[path = "../../../mowgli/tests/common/needs.rs"]
 mod needs;

@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Contradiction, contradiction};
 
+/// Prefix of the names of the functions that make tuples.
+pub const TUPLE: &str = "tuple.";
+
 /// The integers.
 pub const INT: &str = "Int";
 

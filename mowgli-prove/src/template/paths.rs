@@ -31,10 +31,10 @@ use mowgli_core::term::method::{self, Returns};
 use mowgli_core::term::parts::{ObjectTerm, Parts};
 use mowgli_core::value::Val;
 
-use crate::classes::classes;
 use crate::error::{Refusal, refusal};
-use crate::kind::Guard;
-use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
+use crate::template::classes::classes;
+use crate::template::kind::Guard;
+use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
 
 /// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
 const MOST_PATHS: usize = 128;

@@ -20,12 +20,12 @@ use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{Method as Wait, WAIT, Wait as Memory};
 
-use crate::classes::Classes;
-use crate::paths::{LeftOutCall, Path, PathCall, PathCondition, PathStep, SymbolicExecutor, result};
-use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Times, Whole};
-use crate::shapes::only_reads;
+use crate::template::classes::Classes;
+use crate::template::paths::{LeftOutCall, Path, PathCall, PathCondition, PathStep, SymbolicExecutor, result};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Times, Whole};
+use crate::template::shapes::only_reads;
 
-#[path = "../tests/common/random.rs"]
+#[path = "../../tests/common/random.rs"]
 mod random;
 use random::{Pieces, operation};
 

@@ -11,12 +11,12 @@ use mowgli_core::term::method;
 use mowgli_core::term::shape::{CasesTerm, ReadsTerm};
 use mowgli_core::value::Val;
 
-use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
-use crate::kind::{Read, Role, Write};
-use crate::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
-use crate::pattern::{ArgumentForm, Datum, Each, Leaf, Named, Pattern, Segment, Times};
-use crate::shapes::{AT, MEMBER, Shaper, Symbolic, SymbolicSub, SymbolicWrite};
+use crate::template::classes::Classes;
+use crate::template::kind::{Read, Role, Write};
+use crate::template::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Leaf, Named, Pattern, Segment, Times};
+use crate::template::shapes::{AT, MEMBER, Shaper, Symbolic, SymbolicSub, SymbolicWrite};
 
 /// The condition under which a template may describe a datum only as the argument of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,13 +7,13 @@ use mowgli_core::value::Val;
 use std::collections::BTreeSet;
 
 use crate::error::{Refusal, refusal};
-use crate::kind::{Kind, Role};
 use crate::model::{
     EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, LibraryTheory, MEMBER_AT, OTHER, TAKES_PART,
     constant, data_of, datum_of, guards_of, location, plus, thread,
 };
-use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
-use crate::term::{INT, Obligation, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::smt::term::{INT, Obligation, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
 
 /// The relation of calls that are counted together: they are of one thread, and their arguments have the same names.
 pub const ALIKE: &str = "alike";

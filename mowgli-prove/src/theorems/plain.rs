@@ -22,10 +22,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
-use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::model::{Stamps, happens_before};
-use crate::term::{Term, Theory, all, and, app, equal, implies, or, symbol, truth};
+use crate::smt::encode::{Encoding, SideNames, encode};
+use crate::smt::term::{Term, Theory, all, and, app, equal, implies, or, symbol, truth};
 
 /// The names of the sorts of subevents and events, and the prefix of all other names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

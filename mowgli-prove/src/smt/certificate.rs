@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use crate::solve::{Query, SolverProgram};
+use crate::smt::solve::{Query, SolverProgram};
 
 /// The options with which cvc5 prints proofs that ethos can check.
 const OPTIONS: [&str; 5] =

@@ -14,10 +14,10 @@ use mowgli_core::term::method::{self, Returns};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-use crate::encode::{SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::model::{ABS, SUB, of_library};
-use crate::source::ProofSource;
+use crate::smt::encode::{SideNames, encode};
+use crate::template::source::ProofSource;
 
 /// An open obligation about which no solver gets a question, and the reason.
 pub(crate) struct OpenObligation {

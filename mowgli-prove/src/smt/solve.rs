@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::term::{Obligation, Theory, TheoryStatement, not};
+use crate::smt::term::{Obligation, Theory, TheoryStatement, not};
 
 /// A solver on the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kind::{Kind, Role};
 use crate::model::{passed_to, result_of};
-use crate::term::Term;
+use crate::smt::term::Term;
+use crate::template::kind::{Kind, Role};
 
 /// The number of an area.
 pub type Area = usize;
@@ -81,8 +81,8 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::source::ProofSource;
-    use crate::term::{app, symbol};
+    use crate::smt::term::{app, symbol};
+    use crate::template::source::ProofSource;
 
     /// Calls copy each word of a state to and from words of a thread, and never to another word of the state.
     #[test]

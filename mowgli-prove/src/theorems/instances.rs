@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::term::{
+use crate::smt::term::{
     BoundVariable, Obligation, Term, Theory, TheoryStatement, and, app, implies, not, or, symbol, truth,
 };
 

@@ -5,11 +5,11 @@
 //! RDMA-TSO to that of RDMA-SC, because local data-race freedom speaks only of the latter.
 
 use crate::error::{Contradiction, Refusal};
-use crate::instances::Derived;
-use crate::plain::{Plain, SortNames};
 use crate::prove::{Proof, ProofOptions};
-use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
-use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
+use crate::smt::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
+use crate::theorems::instances::Derived;
+use crate::theorems::plain::{Plain, SortNames};
+use crate::theorems::{Hypothesis, Item, Theorem, executions, small};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::judge::closure;

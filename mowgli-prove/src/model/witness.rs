@@ -11,14 +11,14 @@ use mowgli_core::judge::{closure, judge};
 use mowgli_core::value::Val;
 
 use crate::error::{Contradiction, contradiction};
-use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
-    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of,
-    number_in, of_library, passed_to, plus, result_of, way_of,
+    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, constant, ended_at, ends_of, number_in,
+    of_library, passed_to, plus, result_of, way_of,
 };
-use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
-use crate::term::{Structure, Theory};
+use crate::smt::term::{Structure, TUPLE, Theory};
+use crate::template::kind::{Guard, Kind, Read, Role, RoleAt, Write};
+use crate::template::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
 
 /// A subevent: its call, its role in the kind of the call, and its index. The index is the own node if there is no
 /// index set.

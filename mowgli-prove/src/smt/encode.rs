@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mowgli_judge::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 
 use crate::error::Refusal;
-use crate::term::{Obligation, Term, Theory, and, any, app, equal, not, or, symbol, truth};
+use crate::smt::term::{Obligation, Term, Theory, and, any, app, equal, not, or, symbol, truth};
 
 /// The names of one side: the sort of its subevents, and the prefixes of its symbols.
 #[derive(Clone, Debug)]
@@ -421,7 +421,7 @@ mod tests {
     use mowgli_judge::algebra::{po, reads, writes};
 
     use super::*;
-    use crate::term::Structure;
+    use crate::smt::term::Structure;
 
     fn encoded(specify: impl FnOnce(&mut Spec)) -> Encoding {
         let mut spec = Spec::default();

@@ -23,8 +23,8 @@ use mowgli_core::term::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, St
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
-use crate::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_condition, is_contradiction};
-use crate::pattern::{Each, Segment, Times, segment_of};
+use crate::template::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_condition, is_contradiction};
+use crate::template::pattern::{Each, Segment, Times, segment_of};
 
 /// The variable for the node that indexes a subevent or its event.
 pub(crate) const AT: Var = Var { number: UNKNOWN - 1, name: "n" };
@@ -331,7 +331,7 @@ impl Shaper<'_> {
 fn elements(set: Expr) -> Option<Vec<Expr>> {
     match set.term() {
         ExprTerm::Of(Function::Only, node) => Some(vec![*node]),
-        _ => crate::paths::listed(set),
+        _ => crate::template::paths::listed(set),
     }
 }
 

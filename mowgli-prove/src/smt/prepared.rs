@@ -6,8 +6,7 @@ use std::sync::Arc;
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::model::TUPLE;
-use crate::term::{BoundVariable, Term, Theory, TheoryStatement};
+use crate::smt::term::{BoundVariable, TUPLE, Term, Theory, TheoryStatement};
 
 /// The number of a name.
 pub type Symbol = usize;

@@ -7,6 +7,13 @@
 //! Executions that the judge accepts are read as structures. The axioms must hold in each of them. A shown step must
 //! hold in each that satisfies its hypotheses, and the premise of each step must hold in one of these.
 
+mod compiled;
+pub mod instances;
+pub mod plain;
+pub mod polls;
+pub mod robust;
+mod structure;
+
 use std::time::Instant;
 
 use mowgli_core::execution::Execution;
@@ -20,10 +27,10 @@ use mowgli_core::term::implementation::Implementations;
 use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
-use crate::instances::{Derived, instances};
 use crate::prove::{Closed, ObligationResult, Proof, ProofOptions, SearchSteps, all_follow};
-use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
-use crate::term::{Obligation, Structure, Term, Theory};
+use crate::smt::solve::{Query, SolverAnswer, SolverProgram, ask};
+use crate::smt::term::{Obligation, Structure, Term, Theory};
+use crate::theorems::instances::{Derived, instances};
 
 /// A hypothesis: its name and its formulas.
 pub struct Hypothesis {

@@ -24,12 +24,11 @@ use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-use crate::model::TUPLE;
-use crate::ready::{
+use crate::smt::prepared::{
     AND, ByCase, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, OR, PreparedTheory, Quantified, Symbol, SymbolNames,
     TRUE as YES, TermCode,
 };
-use crate::term::{BoundVariable, Term, Theory, TheoryStatement, app, equal, not, symbol, truth};
+use crate::smt::term::{BoundVariable, TUPLE, Term, Theory, TheoryStatement, app, equal, not, symbol, truth};
 
 /// A term without variables.
 type TermId = usize;
@@ -790,11 +789,11 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
+    use crate::model::witness::structure;
     use crate::model::{Concretisation, LibraryTheory, ROUND};
     use crate::prove::{EXECUTIONS, executions};
-    use crate::source::ProofSource;
-    use crate::term::{Structure, all, and, any, implies};
-    use crate::witness::structure;
+    use crate::smt::term::{Structure, all, and, any, implies};
+    use crate::template::source::ProofSource;
 
     /// The axiom "every call with p has q" and p(c) yield q(c), but not q(d) for a call without a name. Assuming not
     /// q(c) is refuted.

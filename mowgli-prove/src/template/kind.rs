@@ -10,7 +10,7 @@ use mowgli_core::ids::{Name, Node};
 use mowgli_core::term::shape::Family;
 
 use crate::error::{Refusal, refusal};
-use crate::pattern::{
+use crate::template::pattern::{
     ArgumentForm, Datum, Each, Env, IndexElement, Leaf, Named, Pattern, Segment, Times, expanded, segment_of, tuple,
 };
 

@@ -26,15 +26,17 @@ use std::sync::{Arc, Mutex};
 use itertools::Itertools;
 use rayon::prelude::*;
 
-use crate::area::{Area, Areas};
-use crate::encode::Partner;
-use crate::ground::Ground;
-use crate::kind::{Kind, Role};
+use crate::model::aliases::{Area, Areas};
 use crate::model::{ABS, LibraryTheory, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
-use crate::pattern::Each;
-use crate::ready::PreparedTheory;
-use crate::solve::{Effort, Query, SolverAnswer, SolverLimit, SolverProgram, ask_all};
-use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
+use crate::smt::encode::Partner;
+use crate::smt::ground::Ground;
+use crate::smt::prepared::PreparedTheory;
+use crate::smt::solve::{Effort, Query, SolverAnswer, SolverLimit, SolverProgram, ask_all};
+use crate::smt::term::{
+    BoundVariable, Obligation, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth,
+};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::Each;
 
 /// The maximal number of reads in one case whose sources are split, because each split multiplies the cases by the number of
 /// roles that write.
@@ -687,8 +689,8 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::source::ProofSource;
-    use crate::term::{and, equal, or};
+    use crate::smt::term::{and, equal, or};
+    use crate::template::source::ProofSource;
 
     /// Builds the cases of the lock `slock`, whose calls are of two kinds, and passes them to `ask`.
     fn of_slock<T>(ask: impl FnOnce(&LibraryTheory<'_>, &Cases<'_>) -> T) -> T {

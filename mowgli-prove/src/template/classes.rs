@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::pattern::Datum;
+use crate::template::pattern::Datum;
 
 /// Returns the classes of elements that are equal because these pairs are.
 pub(crate) fn classes<T: Ord + Copy>(equal: impl IntoIterator<Item = (T, T)>) -> Vec<BTreeSet<T>> {

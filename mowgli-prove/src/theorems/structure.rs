@@ -10,8 +10,8 @@ use mowgli_core::judge::{Reading, closure, judge};
 use mowgli_core::value::Val;
 
 use crate::error::{Contradiction, contradiction};
-use crate::plain::{Plain, SortNames, identifier, kind_of, to};
-use crate::term::{Structure, Theory};
+use crate::smt::term::{Structure, Theory};
+use crate::theorems::plain::{Plain, SortNames, identifier, kind_of, to};
 
 /// The elements of the sorts of a structure, in order.
 #[derive(Default)]

@@ -1,8 +1,18 @@
 //! Templates: the events and subevents of every call of a method, whatever its thread, node and arguments are.
 //!
-//! Symbolic execution of a body gives the paths through it ([`crate::paths`]): which calls it makes, how often, with
+//! Symbolic execution of a body gives the paths through it ([`crate::template::paths`]): which calls it makes, how often, with
 //! which arguments and under which conditions. The terms of the shapes give the subevents of these calls
-//! ([`crate::shapes`]). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
+//! ([`crate::template::shapes`]). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
+
+pub(crate) mod classes;
+pub mod kind;
+pub(crate) mod paths;
+pub mod pattern;
+pub(crate) mod role;
+#[cfg(test)]
+mod runs;
+pub(crate) mod shapes;
+pub mod source;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,16 +27,16 @@ use mowgli_core::term::parts::Parts;
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationPart, World};
 
-use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
-use crate::kind::{CallForm, CallWay, Guard, Kind};
-use crate::paths::{
+use crate::template::classes::Classes;
+use crate::template::kind::{CallForm, CallWay, Guard, Kind};
+use crate::template::paths::{
     LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, is_of_world, method_of, result, returns,
 };
-use crate::pattern::{ArgumentForm, Datum, Each, Times};
-use crate::role::{CallOfEvent, Computed, KindCase, KindCases};
-use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
-use crate::source::ProofSource;
+use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
+use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
+use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element, only_reads};
+use crate::template::source::ProofSource;
 
 /// A kind of calls, with its case.
 struct Branch<'a> {
@@ -400,7 +410,7 @@ impl<'a> ProofSource<'a> {
                 |i: usize| if is_set(i) { Ok(None) } else { cases.pattern(position, &argument(i)?).map(Some) };
             let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, Refusal>>()?;
             let (library, method) = (of.call.library, Name::new(of.call.method));
-            kind.made.push((library, method, crate::pattern::tuple(arguments.iter().flatten())));
+            kind.made.push((library, method, pattern::tuple(arguments.iter().flatten())));
             let called = CallOfEvent { event: position, library, method, arguments, times: *times };
             let (subs, mut roles) = cases.subevents(&called, |case| &case.shapes[position])?;
             let above = path.above.iter().filter(|(high, _)| *high == position).map(|(_, low)| Datum::Result(*low));
@@ -413,7 +423,7 @@ impl<'a> ProofSource<'a> {
             kind.concrete.extend(roles);
         }
         let forms: Vec<&Vec<ArgumentForm>> = cases.all.iter().map(|case| &case.reader.arguments).collect();
-        let argument = |i: usize| -> Result<Option<crate::pattern::Pattern>, Refusal> {
+        let argument = |i: usize| -> Result<Option<pattern::Pattern>, Refusal> {
             if forms.iter().any(|form| form.len() <= i || form[i] == ArgumentForm::Nodes) {
                 return Ok(None);
             }

@@ -24,14 +24,14 @@ use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls, identifier, open_operations};
 use mowgli_rdma::wait::{self, Identified, WAIT};
 
-use crate::compiled::CompiledExecution;
 use crate::error::{Contradiction, Error, Refusal, refusal};
-use crate::instances::Derived;
-use crate::plain::{Plain, PlainKind, PlainRole, SortNames};
 use crate::prove::{Proof, ProofOptions};
-use crate::reading::Numbers;
-use crate::term::{Obligation, Structure, Term, Theory, TheoryStatement, and, app, equal, not, or, symbol, truth};
-use crate::theorem::{Item, Theorem, VisitExecutions, executions, small};
+use crate::smt::term::{Obligation, Structure, Term, Theory, TheoryStatement, and, app, equal, not, or, symbol, truth};
+use crate::theorems::compiled::CompiledExecution;
+use crate::theorems::instances::Derived;
+use crate::theorems::plain::{Plain, PlainKind, PlainRole, SortNames};
+use crate::theorems::structure::Numbers;
+use crate::theorems::{Item, Theorem, VisitExecutions, executions, small};
 
 // The sorts: subevents and events of the compiled program, and of the program itself.
 const SUB: &str = "Sub";

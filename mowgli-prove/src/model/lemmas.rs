@@ -4,11 +4,11 @@ use itertools::Itertools;
 use mowgli_core::term::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
 
 use crate::error::{Refusal, refusal};
-use crate::kind::{Kind, Role};
+use crate::model::numbers::{index, int, number};
 use crate::model::{LibraryTheory, ended, location, own, the, thread};
-use crate::numbers::{index, int, number};
-use crate::pattern::{ArgumentForm, Each};
-use crate::term::{Obligation, Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::smt::term::{Obligation, Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::template::kind::{Kind, Role};
+use crate::template::pattern::{ArgumentForm, Each};
 
 /// A lemma for calls of some kinds.
 pub(crate) struct Stated {
