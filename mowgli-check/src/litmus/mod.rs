@@ -17,6 +17,7 @@ pub(crate) mod program;
 pub mod report;
 pub mod run;
 pub mod semantics;
+mod semantics_of_models;
 mod statements;
 pub mod stuck;
 pub mod test;

@@ -1,4 +1,4 @@
-//! The memory models of tests, each with its semantics.
+//! The memory models of tests.
 
 use std::fmt;
 
@@ -12,8 +12,6 @@ use mowgli_rdma::wait::WAIT;
 use mowgli_rdma::{Network, Switches};
 use mowgli_x86::tso::X86;
 
-use super::core_rma::CoreRma;
-use super::semantics::{OwnNotation, Semantics};
 use crate::error::{Code, InputError};
 
 /// The memory model of a test.
@@ -121,22 +119,6 @@ impl Model {
             Self::RdmaWait(switches) | Self::RdmaTso(switches) => Some(switches),
             Self::RdmaSc | Self::CoreRma | Self::X86Tso => None,
         }
-    }
-
-    /// Returns its semantics.
-    #[must_use]
-    pub fn semantics(self) -> Semantics {
-        if self == Self::CoreRma { Semantics::Own(&CoreRma) } else { Semantics::Axioms }
-    }
-
-    /// Returns its notation, if that is not the one of the method tables.
-    pub(crate) fn notation(self) -> Option<&'static dyn OwnNotation> {
-        (self == Self::CoreRma).then_some(&CoreRma)
-    }
-
-    /// Returns the notation of the calls of a library, if that is not the one of the method tables.
-    pub(crate) fn notation_of(library: Name) -> Option<&'static dyn OwnNotation> {
-        Self::ALL.into_iter().filter(|model| model.memory() == library).find_map(Self::notation)
     }
 
     /// Checks that the model is as it is published.

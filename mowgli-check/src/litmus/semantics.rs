@@ -1,4 +1,4 @@
-//! The semantics of a test: how its statements are written, and what they mean. [`Model`](super::model::Model) lists them.
+//! The semantics of a test: how its statements are written, and what they mean. `semantics_of_models.rs` lists them.
 //!
 //! Executions of most models consist of subevents with stamps, which axioms order: the three of RDMA, and x86-TSO. The method
 //! tables of their libraries give the statements. Another semantics is an [`OwnSemantics`].

@@ -3,16 +3,7 @@
 use clap::Args;
 use mowgli_core::term::bound::Bound;
 
-use super::size::SizeBounds;
-
-pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
-    match text.parse::<u64>() {
-        Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
-        Ok(n) if n > 60 => Err("at most 60".to_owned()),
-        Ok(n) => Ok(n),
-        Err(e) => Err(e.to_string()),
-    }
-}
+use super::size::{SizeBounds, at_least_one};
 
 /// The ways in which clients may reach memory of their own node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

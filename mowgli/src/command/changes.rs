@@ -5,12 +5,12 @@ use mowgli_core::term::bound::Bound;
 
 use super::bounds::Placement;
 use super::libraries::VariantArgs;
-use super::out::unknown;
 use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, shapes};
 use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::necessity::{self, ChangeKind, ChangeResult, Needed};
+use crate::out::unknown;
 use crate::terminal::{bar, moving};
 
 #[derive(Args)]

@@ -7,7 +7,6 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_rdma::Network;
 
-use super::out::reported_in;
 use super::sharded::Sharded;
 use super::share::ShareToFile;
 use super::size::SizeBounds;
@@ -17,6 +16,7 @@ use crate::compare::pair;
 use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
+use crate::out::reported_in;
 use crate::shards::identity::Hash;
 use crate::shards::log::{ShardLog, is_shard};
 use crate::terminal::{bar, moving};

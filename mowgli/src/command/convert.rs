@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::out::{parsed, text_of};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Failure;
 use crate::litmus::test::Liveness;
 use crate::litmus::x86;
+use crate::out::{parsed, text_of};
 
 #[derive(Args)]
 #[command(

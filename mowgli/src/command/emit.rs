@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::out::{save, with_header};
 use crate::catalogue::Catalogue;
 use crate::emit::{C_PORT, RUST_PORT, in_c, in_rust};
 use crate::error::InputError;
+use crate::out::{save, with_header};
 
 #[derive(Args)]
 #[command(

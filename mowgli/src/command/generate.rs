@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
-use crate::generate::{GenerateRequest, print_table};
+use crate::generated::GenerateRequest;
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
 use crate::semantics;
 use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 
-use super::bounds::at_least_one;
-use super::out::reported_in;
 use super::sharded::Sharded;
 use super::share::Share;
+use super::size::at_least_one;
+use crate::out::reported_in;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 
@@ -84,7 +84,7 @@ impl Sharded for GenerateArgs {
         let ask = GenerateRequest { model, pivot, threads: procs as usize, size, each, rmw };
         let (is_json, folder) = (self.emit == Emit::Json, self.out.as_deref());
         let found = match self.what {
-            Some(_) => print_table(self.json, is_json, folder, (deadline, log)),
+            Some(_) => crate::generate::print_table(self.json, is_json, folder, (deadline, log)),
             None => ask.print(is_json, folder, (deadline, log)),
         };
         reported_in(self.json || is_json, found)

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::bounds::{Placement, Within, at_least_one};
+use super::bounds::{Placement, Within};
+use super::size::at_least_one;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::selection::{Entries, chosen};

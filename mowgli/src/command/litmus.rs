@@ -6,7 +6,6 @@ use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 
 use super::engine::EngineArg;
-use super::out::{all_files, worst};
 use super::sharded::Sharded;
 use super::share::ShareToFile;
 use crate::catalogue::Catalogue;
@@ -14,6 +13,7 @@ use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::litmus::reference;
 use crate::litmus::test::Model;
+use crate::out::{all_files, worst};
 use crate::semantics::RuleArgs;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;

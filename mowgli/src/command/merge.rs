@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::out::reported;
-use super::subcommand::Command;
+use super::sharded::Sharded;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
+use crate::out::reported;
 use crate::shards::log::{Merged, merged};
 
 #[derive(Args)]
@@ -25,8 +25,8 @@ pub(super) struct MergeArgs {
     out: Option<PathBuf>,
 }
 
-/// Parses the words of a command line.
-type Parse<'a> = &'a dyn Fn(&[OsString]) -> Result<Command, clap::Error>;
+/// Parses the words of a command line; `None` for a command whose work is not shared.
+type Parse<'a> = &'a dyn Fn(&[OsString]) -> Result<Option<Box<dyn Sharded>>, clap::Error>;
 
 /// Merges the shards of a run: runs the command itself, with all their results.
 pub(super) fn merge(args: &MergeArgs, catalogue: Catalogue, parse: Parse<'_>) -> u8 {
@@ -54,7 +54,6 @@ fn answered(args: &MergeArgs, all: &Merged, catalogue: Catalogue, parse: Parse<'
     let command =
         parse(&words).map_err(|e| wrong(format!("the shards are of a command that there is not here: {e}")))?;
     let command = command
-        .sharded()
         .ok_or_else(|| wrong("only `check`, `litmus`, `generate`, `compare` and `networks` have shards".to_owned()))?;
     all.run.is_of(command.hash(&catalogue)?)?;
     Ok(command.run(catalogue, &Deadline::after(command.timeout()), Some(&all.log)))

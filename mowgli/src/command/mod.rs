@@ -43,20 +43,5 @@ mod through;
 mod walk;
 mod worth;
 
-use clap::Parser;
-
 pub use self::start::stop_on_interrupt;
-use self::subcommand::Command;
 pub use crate::out;
-
-/// The exit codes of all commands.
-const AFTER_HELP: &str =
-    "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.";
-
-/// Check RDMA libraries and litmus tests over very weak memory.
-#[derive(Parser)]
-#[command(version, about, max_term_width = 100, after_help = AFTER_HELP)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}

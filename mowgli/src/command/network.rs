@@ -5,9 +5,9 @@ use std::path::Path;
 use clap::Args;
 use mowgli_rdma::Network;
 
-use super::out::{on, text_of};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
+use crate::out::{on, text_of};
 
 /// The network that a command is about.
 #[derive(Args, Clone, Copy, Default)]

@@ -10,13 +10,13 @@ use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::reported_in;
 use super::sharded::Sharded;
 use super::share::ShareToFile;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::{Deadline, SECOND};
 use crate::networks::run::{LIMIT, NetworkTable};
+use crate::out::reported_in;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 

@@ -10,9 +10,9 @@ use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 use super::network::On;
 use crate::catalogue::Catalogue;
 use crate::interrupt::Failure;
-use crate::prove::run::ProofRun;
 use crate::prove::solvers;
-use crate::prove::subjects::Subjects;
+use crate::proving::ProofRun;
+use crate::proving::subjects::Subjects;
 
 #[derive(Args)]
 #[command(

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::bounds::{Within, at_least_one};
+use super::bounds::Within;
 use super::network::On;
-use super::out::{all_files, reported_in, worst};
+use super::size::at_least_one;
 use crate::catalogue::Catalogue;
 use crate::interrupt;
+use crate::out::{all_files, reported_in, worst};
 use crate::repair::Costs;
 use crate::repairing::RepairSettings;
 

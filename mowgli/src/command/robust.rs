@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mowgli_rdma::robust::Cpu;
 
-use super::out::{all_files, parsed, reported_in, save, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::{self, Deadline, SECOND};
 use crate::litmus::test::Model;
+use crate::out::{all_files, parsed, reported_in, save, text_of, worst};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli robust mp.litmus\n  mowgli robust --model sc --fix mp.litmus")]

@@ -2,27 +2,27 @@
 
 use std::ffi::OsString;
 
-use super::out::{coded, printed, reported, reported_in};
 use super::sharded::Sharded;
-use super::start::parsed;
-use super::subcommand::Command;
+use super::subcommand::{Command, parsed};
 use super::{cat, changes, completions, convert, distinguish, emit, explain, installed, lsp, man, merge};
 use super::{new, prove, repair, report, robust, serve, sharded, show, site, spec, walk};
 use crate::catalogue::Catalogue;
+use crate::out::{coded, printed, reported, reported_in};
 
 impl Command {
-    /// Returns the command as one whose work processes can share; `None` if they cannot.
-    pub(super) fn sharded(&self) -> Option<&dyn Sharded> {
-        match self {
-            Self::Litmus(args) => Some(&**args),
-            Self::Check(args) => Some(&**args),
-            Self::Worth(args) => Some(&**args),
-            Self::Through(args) => Some(&**args),
-            Self::Networks(args) => Some(&**args),
-            Self::Compare(args) => Some(args),
-            Self::Generate(args) => Some(args),
-            _ => None,
-        }
+    /// Returns the command as one whose work processes can share, or as it is.
+    fn into_sharded(self) -> Result<Box<dyn Sharded>, Self> {
+        let sharded: Box<dyn Sharded> = match self {
+            Self::Litmus(args) => args,
+            Self::Check(args) => args,
+            Self::Worth(args) => args,
+            Self::Through(args) => args,
+            Self::Networks(args) => args,
+            Self::Compare(args) => args,
+            Self::Generate(args) => args,
+            other => return Err(other),
+        };
+        Ok(sharded)
     }
 
     /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
@@ -42,9 +42,10 @@ impl Command {
 
 /// Runs a subcommand, or its share of the work; returns the exit code.
 pub(super) fn answered(command: Command, catalogue: Catalogue, cli: clap::Command, words: &[OsString]) -> u8 {
-    if let Some(sharded) = command.sharded() {
-        return sharded::run(sharded, catalogue, words);
-    }
+    let command = match command.into_sharded() {
+        Ok(sharded) => return sharded::run(&*sharded, catalogue, words),
+        Err(command) => command,
+    };
     match command {
         Command::Spec(args) => reported_in(args.of.json, spec::spec(&args, catalogue)),
         Command::Mutants(args) => reported_in(args.of.of.json, changes::mutants(&args, &catalogue)),
@@ -54,7 +55,7 @@ pub(super) fn answered(command: Command, catalogue: Catalogue, cli: clap::Comman
         Command::Show(args) => printed(show::shown(&args, &catalogue)),
         Command::Walk(args) => coded(args.json, walk::walked(&args, &catalogue)),
         Command::Explain(args) => coded(args.json, explain::explained(&args, &catalogue)),
-        Command::Merge(args) => merge::merge(&args, catalogue, &|words| parsed(&cli, words)),
+        Command::Merge(args) => merge::merge(&args, catalogue, &|words| Ok(parsed(&cli, words)?.into_sharded().ok())),
         Command::Prove(args) => reported_in(args.json, prove::prove(&args, catalogue)),
         Command::Robust(args) => robust::robust(&args, &catalogue),
         Command::Repair(args) => repair::repaired(&args, catalogue),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use mowgli_core::soundness::client_log::Shard;
 
-use super::out::reported;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::Deadline;
+use crate::out::reported;
 use crate::shards::identity::{Hash, Identity, question};
 use crate::shards::log::ShardLog;
 

@@ -3,7 +3,15 @@
 use clap::Args;
 use mowgli_core::term::bound::Bound;
 
-use super::bounds::at_least_one;
+/// Parses a number of a bound.
+pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
+        Ok(n) if n > 60 => Err("at most 60".to_owned()),
+        Ok(n) => Ok(n),
+        Err(e) => Err(e.to_string()),
+    }
+}
 
 /// Bounds on the size of clients or programs.
 #[derive(Args, Default)]

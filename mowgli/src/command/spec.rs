@@ -4,10 +4,10 @@ use clap::Args;
 use mowgli_core::unknown::Unknown;
 
 use super::libraries::LibraryArgs;
-use super::out::worst;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::Deadline;
+use crate::out::worst;
 use crate::properties::{Specification, specifications};
 use crate::terminal::{bar, moving};
 

@@ -1,18 +1,18 @@
 //! The start of the command: arguments are parsed, a subcommand does its work, and the process ends with an exit code.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::CommandFactory as _;
 use mowgli_check::guard::{Panic, caught, guarded};
 use mowgli_libraries::entry::Entry;
 
-use super::out::reported;
 use super::run::answered;
-use super::{Cli, Command, former, groups};
+use super::subcommand::{Cli, parsed};
+use super::{former, groups};
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, InputError};
 use crate::interrupt::{self, Failure};
+use crate::out::reported;
 
 /// The command with the user's libraries beside those that are built in.
 ///
@@ -81,10 +81,4 @@ fn run(own: Vec<Entry>) -> u8 {
             |panic: Panic| Failure::Bug(Bug { message: format!("a function panicked {panic}; please report it") });
         reported(Err(if is_own { panic.of_author("mowgli").into() } else { bug(panic) }))
     })
-}
-
-/// Parses the words of a command line.
-pub(super) fn parsed(cli: &clap::Command, words: &[OsString]) -> Result<Command, clap::Error> {
-    let matches = cli.clone().try_get_matches_from(words)?;
-    Ok(Cli::from_arg_matches(&matches)?.command)
 }

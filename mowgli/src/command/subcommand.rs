@@ -2,16 +2,31 @@
 
 use std::ffi::OsString;
 
-use clap::Subcommand;
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
-use super::*;
+use super::{
+    cat, changes, check, compare, completions, convert, distinguish, emit, explain, generate, litmus, lsp, man, merge,
+    networks, new, prove, repair, report, robust, serve, show, site, spec, through, walk, worth,
+};
+
+/// The exit codes of all commands.
+const AFTER_HELP: &str =
+    "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends.";
+
+/// Check RDMA libraries and litmus tests over very weak memory.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100, after_help = AFTER_HELP)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
 
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(Box<litmus::LitmusArgs>),
     /// Explain the assertions of a litmus test, or a finding in a file: print the execution, or the reason why none exists.
-    Explain(explain::ExplainArgs),
+    Explain(Box<explain::ExplainArgs>),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
     /// Check specifications themselves: are they monotone, decomposable and satisfiable? Names may be memory models too.
@@ -36,7 +51,7 @@ pub(super) enum Command {
     /// Put the results of shards together, as one process would have printed them.
     Merge(merge::MergeArgs),
     /// Prove implementations of libraries for every client, not up to a bound, with a solver on the path.
-    Prove(prove::ProveArgs),
+    Prove(Box<prove::ProveArgs>),
     /// Decide whether programs with polls are robust, say why, and what to insert if they are not.
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
@@ -44,19 +59,19 @@ pub(super) enum Command {
     /// Check libraries on the networks that people use, and print a table of the verdicts.
     Networks(Box<networks::NetworksArgs>),
     /// Find the smallest programs on which two memory models differ.
-    Compare(compare::CompareArgs),
+    Compare(Box<compare::CompareArgs>),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
-    Generate(generate::GenerateArgs),
+    Generate(Box<generate::GenerateArgs>),
     /// Write the implementations of libraries as source code, with the bodies that were checked.
     Emit(emit::EmitArgs),
     /// Write verdicts, outcomes and executions to a page that opens from disk.
-    Report(report::ReportArgs),
+    Report(Box<report::ReportArgs>),
     /// Edit and solve litmus tests in a browser, on this machine.
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
     /// Write the playground, the book and a report as a site that solves tests in the browser, without a server.
-    Site(site::SiteArgs),
+    Site(Box<site::SiteArgs>),
     /// Serve an editor of litmus tests: errors, the meaning of statements, completions, outcomes and explanations.
     Lsp(lsp::LspArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
@@ -69,4 +84,10 @@ pub(super) enum Command {
     Man(man::ManArgs),
     #[command(external_subcommand)]
     Installed(Vec<OsString>),
+}
+
+/// Parses the words of a command line.
+pub(super) fn parsed(cli: &clap::Command, words: &[OsString]) -> Result<Command, clap::Error> {
+    let matches = cli.clone().try_get_matches_from(words)?;
+    Ok(Cli::from_arg_matches(&matches)?.command)
 }

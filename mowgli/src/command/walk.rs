@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::network::On;
-use super::out::{json, parsed, stopped_line};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::run;
+use crate::out::{json, parsed, stopped_line};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli walk polls.litmus --seed 3")]

@@ -6,7 +6,6 @@ use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 
 use super::libraries::LibraryArgs;
-use super::out::{json, reported_in, unknown};
 use super::sharded::Sharded;
 use super::share::ShareToFile;
 use crate::catalogue::Catalogue;
@@ -15,6 +14,7 @@ use crate::error::InputError;
 use crate::interrupt::Deadline;
 use crate::mutation::{Worth, worths};
 use crate::necessity;
+use crate::out::{json, reported_in, unknown};
 use crate::shards::identity::Hash;
 use crate::shards::log::{ShardLog, is_shard};
 use crate::terminal::bar;

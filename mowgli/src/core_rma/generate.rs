@@ -7,7 +7,7 @@ use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::table::{RowTests, TABLE_6, make};
 use crate::error::{Code, InputError};
-use crate::generate::{GenerateRequest, Generated};
+use crate::generated::{GenerateRequest, Generated};
 use crate::shards::log::{ShardContext, is_shard};
 use crate::terminal;
 use crate::terminal::{bar, moving};

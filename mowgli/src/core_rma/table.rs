@@ -11,7 +11,7 @@ use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::generate::Generated;
+use crate::generated::Generated;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
 use crate::shards::log::RunPart;

@@ -21,9 +21,9 @@ use mowgli_rdma::wait::{self, IB, Wait};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{GenerateRequest, Generated};
 use crate::compare::{Under, methods, of_size, outcomes, shown, subject};
 use crate::error::{Code, InputError};
+use crate::generated::{GenerateRequest, Generated};
 use crate::interrupt::cause;
 use crate::litmus::order::{cells, without};
 use crate::litmus::print;

@@ -4,46 +4,15 @@ pub mod axioms;
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::error::{Code, InputError};
+use crate::generated::GenerateRequest;
+pub use crate::generated::Generated;
 use crate::interrupt::Failure;
 use crate::litmus::semantics::Semantics;
 use crate::litmus::test::Model;
 use crate::out::{json, save};
 use crate::semantics;
 use crate::shards::log::{ShardContext, is_shard};
-
-/// A test with its expected outcomes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Generated {
-    /// Its name.
-    pub name: String,
-    /// The rule, or part of a model, that it probes.
-    pub pivot: String,
-    /// The test, with its expectations as assertions.
-    pub litmus: String,
-    /// All expected outcomes, as conditions.
-    pub outputs: Vec<String>,
-    /// An outcome that only the pivot forbids, as a condition, if there is one.
-    pub forbidden: Option<String>,
-}
-
-/// A request for tests.
-pub(crate) struct GenerateRequest<'a> {
-    /// The model.
-    pub(crate) model: Model,
-    /// The rule, or part of the model; `all` of them.
-    pub(crate) pivot: &'a str,
-    /// The number of processes, or the most threads.
-    pub(crate) threads: usize,
-    /// The most actions or calls.
-    pub(crate) size: Option<usize>,
-    /// The most tests for each part.
-    pub(crate) each: Option<usize>,
-    /// Also remote read-modify-writes.
-    pub(crate) rmw: bool,
-}
 
 impl GenerateRequest<'_> {
     /// Makes tests and writes them, as objects or as litmus tests, to a folder or to standard output. Returns the exit code: 1 if there is

@@ -15,7 +15,7 @@ use mowgli_rdma::core_rma::execution::{self, Rules, Value};
 use mowgli_rdma::core_rma::program::{CoreRmaStatement, LocalExpr, Program, SharedAccess, Variable};
 use mowgli_rdma::tso;
 
-use super::{process, text, value};
+use super::text::{process, text, value};
 
 /// The client generator for programs that coreRMA can express, with flushes written as polls.
 pub(super) struct WithFlushes;

@@ -7,9 +7,9 @@ use std::thread;
 
 use mowgli_prove::smt::solve::Query;
 
-use super::ProofResult;
 use crate::error::Bug;
 use crate::interrupt::Failure;
+use crate::prove::ProofResult;
 
 /// The answer about a library or a theorem.
 pub(crate) struct PrintedAnswer {

@@ -22,14 +22,14 @@ pub(crate) struct Subjects<'a> {
 }
 
 /// Libraries and theorems, each with a variant.
-type Chosen<'c, 'a> = (Vec<(&'c Entry, &'c Variant)>, Vec<(&'static NamedTheorem, &'a str)>);
+type ChosenSubjects<'c, 'a> = (Vec<(&'c Entry, &'c Variant)>, Vec<(&'static NamedTheorem, &'a str)>);
 
 impl<'a> Subjects<'a> {
     /// Returns the libraries and theorems.
     ///
     /// # Errors
     /// If a name is neither, or nothing is left.
-    pub(crate) fn chosen<'c>(&self, catalogue: &'c Catalogue) -> Result<Chosen<'c, 'a>, InputError> {
+    pub(crate) fn chosen<'c>(&self, catalogue: &'c Catalogue) -> Result<ChosenSubjects<'c, 'a>, InputError> {
         let known = catalogue.names();
         let theorems = THEOREMS.iter().map(|t| t.name);
         if let Some(unknown) =

@@ -1,9 +1,5 @@
 //! Local soundness of implementations for every client: a solver proves it, or a client refutes it.
 
-pub(crate) mod questions;
-pub(crate) mod run;
-pub(crate) mod subjects;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
