@@ -464,7 +464,10 @@ impl<'a> Cases<'a> {
         let is_new = |(of, said, _): &(BoundVariable, Term, bool)| {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
-        let there = ground.there().into_iter().find(is_new);
+        let one = |(of, said, is_there): (Vec<BoundVariable>, Term, bool)| {
+            <[BoundVariable; 1]>::try_from(of).ok().map(|[of]| (of, said, is_there))
+        };
+        let there = ground.there().into_iter().filter_map(one).find(is_new);
         let is_reported = there.is_none() && scene.reported.len() < DEEPEST;
         let read = is_reported.then(|| self.next_read(scene, &mut ground, to)).flatten();
         let mut scene = scene.clone();

@@ -227,16 +227,16 @@ impl<'a> Ground<'a> {
         self.is_false
     }
 
-    /// Returns the elements that exist, or may exist, by the given formulas. Each is a variable with its sort, the
-    /// statement about it, and true if it certainly exists.
+    /// Returns the elements that exist, or may exist, by the given formulas. Each statement has its variables with their
+    /// sorts, and true if such elements certainly exist.
     #[must_use]
-    pub fn there(&self) -> Vec<(BoundVariable, Term, bool)> {
-        let reported = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
+    pub fn there(&self) -> Vec<(Vec<BoundVariable>, Term, bool)> {
+        let reported = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some);
         // A formula about an arbitrary element is skipped, because its witness is not a definite element.
         let open = reported.filter(|a| self.found(a.atom) != FALSE && a.around.iter().all(|id| self.levels[*id] == 0));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
-            (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
+            (a.formula.of.clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
         };
         open.map(said).collect()
     }

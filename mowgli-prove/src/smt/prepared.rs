@@ -171,6 +171,8 @@ pub struct PreparedTheory {
     pub left: Theory,
     /// The sorts of functions.
     pub sorts: FxHashMap<Symbol, String>,
+    /// True if the solver instantiates some axioms.
+    leaves: bool,
     defined: FxHashMap<String, usize>,
     places: usize,
 }
@@ -232,10 +234,27 @@ impl TermReader<'_> {
 }
 
 impl PreparedTheory {
+    /// Prepares a theory of which the solver instantiates nothing.
+    #[must_use]
+    pub fn whole(theory: &Theory) -> Self {
+        Self::of(theory, false)
+    }
+
     /// Prepares a theory. `typed` has for some predicates a formula that holds of all of their pairs `a` and `b`, by
     /// the axioms.
     #[must_use]
     pub fn new(theory: &Theory, typed: &BTreeMap<String, Term>) -> Self {
+        let mut ready = Self::of(theory, true);
+        let pair = || vec!["a".to_owned(), "b".to_owned()];
+        for (name, term) in typed {
+            let code = ready.reader().read(term, &mut pair());
+            let symbol = ready.names.of(name);
+            ready.typed.insert(symbol, code);
+        }
+        ready
+    }
+
+    fn of(theory: &Theory, leaves: bool) -> Self {
         let mut names = SymbolNames { names: Vec::new(), numbers: FxHashMap::default() };
         NAMES.iter().for_each(|name| {
             names.of(name);
@@ -246,6 +265,7 @@ impl PreparedTheory {
             definitions: Vec::new(),
             typed: FxHashMap::default(),
             axioms: Vec::new(),
+            leaves,
             left: Theory::default(),
             sorts: FxHashMap::default(),
             defined: FxHashMap::default(),
@@ -253,12 +273,6 @@ impl PreparedTheory {
         };
         for statement in &theory.0 {
             ready.add(statement);
-        }
-        let pair = || vec!["a".to_owned(), "b".to_owned()];
-        for (name, term) in typed {
-            let code = ready.reader().read(term, &mut pair());
-            let symbol = ready.names.of(name);
-            ready.typed.insert(symbol, code);
         }
         ready
     }
@@ -334,7 +348,8 @@ impl PreparedTheory {
 
     /// True if the solver instantiates an axiom. There are too many instances of an axiom about three things of a sort.
     fn is_left(&self, axiom: &Term) -> bool {
-        matches!(axiom, Term::All(of, body) if of.len() > 2 && of.iter().map(|v| &v.1).all_equal() && self.is_plain(body))
+        self.leaves
+            && matches!(axiom, Term::All(of, body) if of.len() > 2 && of.iter().map(|v| &v.1).all_equal() && self.is_plain(body))
     }
 
     fn is_plain(&self, term: &Term) -> bool {

@@ -380,8 +380,9 @@ impl SymbolicExecutor<'_> {
                 refusal!("which calls it makes depends on `{condition}`, which is about threads, nodes or objects");
             return Err(depends.at(place_of(body)));
         }
-        let paths = paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect();
-        self.missing.take().map_or(paths, Err)
+        let paths = paths.into_iter().map(|(state, returned)| self.finished(state, returned));
+        let paths = paths.collect::<Result<Vec<Path>, Refusal>>()?;
+        self.missing.take().map_or(Ok(paths), Err)
     }
 
     fn follow(&self, body: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {

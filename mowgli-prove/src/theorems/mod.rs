@@ -8,12 +8,12 @@
 //! hold in each that satisfies its hypotheses, and the premise of each step must hold in one of these.
 
 mod compiled;
-pub mod instances;
 pub mod plain;
 pub mod polls;
 pub mod robust;
 mod structure;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use mowgli_core::execution::Execution;
@@ -28,9 +28,10 @@ use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
 use crate::prove::{Closed, ObligationResult, Proof, ProofOptions, SearchSteps, all_follow};
+use crate::smt::ground::Ground;
+use crate::smt::prepared::PreparedTheory;
 use crate::smt::solve::{Query, SolverAnswer, SolverProgram, ask};
-use crate::smt::term::{Obligation, Structure, Term, Theory};
-use crate::theorems::instances::{Derived, instances};
+use crate::smt::term::{Obligation, Structure, Term, Theory, any, app, implies, not, symbol, truth};
 
 /// A hypothesis: its name and its formulas.
 pub struct Hypothesis {
@@ -97,6 +98,61 @@ impl Item {
         }
         self
     }
+}
+
+/// A rule for the named terms: from each term of the first sort the function makes a term of the second.
+pub type Derived = (&'static str, &'static str, &'static str);
+
+/// How often witnesses get names, because a witness may need another one.
+const WITNESSES: usize = 2;
+
+/// Returns the instances of a theory for what a question names, and the question whether they contradict each other. Named are the
+/// constants of the question, `with`, witnesses of what is given, and what `derived` makes of these.
+fn instances(
+    theory: &Theory,
+    question: &Obligation,
+    with: &[(Term, &'static str)],
+    derived: &[Derived],
+) -> (Theory, Obligation) {
+    let ready = PreparedTheory::whole(theory);
+    let mut ground = Ground::new(&ready);
+    let name = |ground: &mut Ground<'_>, term: Term, sort: &str| {
+        let mut named = vec![(term, sort)];
+        for (from, function, to) in derived {
+            let more: Vec<_> =
+                named.iter().filter(|(_, sort)| sort == from).map(|(t, _)| (app(function, [t]), *to)).collect();
+            named.extend(more);
+        }
+        named.iter().for_each(|(term, sort)| ground.name(sort, term));
+    };
+    let mut constants: Vec<(String, String)> =
+        question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
+    constants.iter().for_each(|(constant, sort)| name(&mut ground, symbol(constant), sort));
+    with.iter().for_each(|(term, sort)| name(&mut ground, term.clone(), sort));
+    ground.given(&question.from);
+    ground.given(&not(question.to.clone()));
+    ground.instantiate();
+    let mut known = BTreeSet::new();
+    for _ in 0..WITNESSES {
+        for (of, says, _) in ground.there() {
+            let of_sorts: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (&**name, &**sort)).collect();
+            let some = any(&of_sorts, says.clone());
+            if !known.insert(some.to_string()) {
+                continue;
+            }
+            let mut by = BTreeMap::new();
+            for (variable, sort) in of {
+                let constant = format!("there.{}", constants.len());
+                name(&mut ground, symbol(&constant), &sort);
+                by.insert(variable, symbol(&constant));
+                constants.push((constant, sort));
+            }
+            ground.given(&implies(some, says.with(&by)));
+        }
+        ground.instantiate();
+    }
+    let nothing = Obligation::new(&*question.name, &[], truth(true), truth(false));
+    (ground.theory(&constants), nothing)
 }
 
 /// A shown step: the hypotheses that it needs, its description and its statement.

@@ -28,10 +28,9 @@ use crate::error::{Contradiction, Error, Refusal, refusal};
 use crate::prove::{Proof, ProofOptions};
 use crate::smt::term::{Obligation, Structure, Term, Theory, TheoryStatement, and, app, equal, not, or, symbol, truth};
 use crate::theorems::compiled::CompiledExecution;
-use crate::theorems::instances::Derived;
 use crate::theorems::plain::{Plain, PlainKind, PlainRole, SortNames};
 use crate::theorems::structure::Numbers;
-use crate::theorems::{Item, Theorem, VisitExecutions, executions, small};
+use crate::theorems::{Derived, Item, Theorem, VisitExecutions, executions, small};
 
 // The sorts: subevents and events of the compiled program, and of the program itself.
 const SUB: &str = "Sub";

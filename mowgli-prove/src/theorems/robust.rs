@@ -7,9 +7,8 @@
 use crate::error::{Contradiction, Refusal};
 use crate::prove::{Proof, ProofOptions};
 use crate::smt::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
-use crate::theorems::instances::Derived;
 use crate::theorems::plain::{Plain, SortNames};
-use crate::theorems::{Hypothesis, Item, Theorem, executions, small};
+use crate::theorems::{Derived, Hypothesis, Item, Theorem, executions, small};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::judge::closure;
