@@ -1,4 +1,4 @@
-//! First-order logic, and the solvers that are asked about it.
+//! First-order logic: terms, theories, their instances, and questions to solvers.
 
 pub mod certificate;
 pub mod encode;

@@ -103,7 +103,7 @@ impl Item {
 /// A rule for the named terms: from each term of the first sort the function makes a term of the second.
 pub type Derived = (&'static str, &'static str, &'static str);
 
-/// How often witnesses get names, because a witness may need another one.
+/// The number of passes in which witnesses get names. A witness may need another one.
 const WITNESSES: usize = 2;
 
 /// Returns the instances of a theory for what a question names, and the question whether they contradict each other. Named are the

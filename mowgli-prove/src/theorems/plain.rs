@@ -1,12 +1,12 @@
 //! The theory of the executions of a memory model alone: its subevents by roles, without an implementation.
 //!
-//! The shapes of calls are Rust functions, and so are the sets and keys of a specification and the stamp order. As
-//! templates are read off runs of bodies, their values are read off samples: calls of the model in small worlds.
+//! Shapes and specifications are terms, but the stamp order and the sets of stamps in them are Rust functions. So this module
+//! evaluates all of them on samples: calls of the model in small worlds.
 //!
 //! A call is of a *kind*: its method, the forms of its arguments, the stamps of its shape. Each of its subevents has a
 //! *role* in the kind. A set must have all subevents of a role or none. A key must be equal on two subevents exactly if
 //! some data of their events are: the thread, the target node, the identifier, the cell. Otherwise there is no theory.
-//! The module `reading` reads executions that the judge accepts as structures, and compares the structures with the
+//! The module `structure` reads executions that the judge accepts as structures, and compares the structures with the
 //! judge.
 
 use std::collections::{BTreeMap, BTreeSet};
