@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::litmus::parse::columns;
 use crate::litmus::print::{table, written};
-use crate::litmus::run::{Answer, TestVerdict, solve};
+use crate::litmus::run::{Answer, TestVerdict, solve_in};
 use crate::litmus::test::{Assertion, Claim, Model, Quantifier, Statement, Test, TestThread};
 use itertools::Itertools;
 use mowgli_core::rewrite::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable as _, Repairs};
@@ -139,6 +140,8 @@ pub struct TestRepairs {
 
 /// A request for repairs.
 pub struct RepairRequest<'a> {
+    /// The catalogue with the libraries of the test.
+    pub catalogue: &'a Catalogue,
     /// The costs.
     pub costs: &'a Costs,
     /// Whether to search for statements that can be left out, in place of insertions.
@@ -165,7 +168,7 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
         ));
     }
     let prices = ask.costs.of(&remedies)?;
-    let solved = solve(test, &[], ask.limits);
+    let solved = solve_in(ask.catalogue, test, &[], ask.limits);
     if let Some(error) = solved.error(test) {
         return Err(error);
     }
@@ -196,7 +199,7 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
 /// Finds the minimal sets of edits of a program.
 fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
     let test = program.test;
-    let mut question = RepairQuestion::new(program, ask.limits);
+    let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken);
     let mut stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
@@ -327,7 +330,7 @@ impl TestRepairs {
 
     /// Adds the edits of a program that are repairs alone. Those with which no execution is stuck replace others.
     fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
-        let mut question = RepairQuestion::new(program, ask.limits);
+        let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
         let costs = program.costs();
         let alone =
             (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();

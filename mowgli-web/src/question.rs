@@ -160,7 +160,7 @@ impl PageQuestion {
         }
         let report = &mut reporter(&test, found);
         let row = TestRow::new(catalogue, &test, &text, &self.implemented, Drawn::Only(self.draw), limits, report)?;
-        let row = if self.repair { row.with_repair(&test, &self.implemented, limits) } else { row };
+        let row = if self.repair { row.with_repair(catalogue, &test, &self.implemented, limits) } else { row };
         Ok(Page { tests: vec![row], ..Page::default() })
     }
 }

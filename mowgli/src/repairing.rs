@@ -84,11 +84,12 @@ impl RepairSettings<'_> {
     }
 
     /// Repairs a test in a file with this text, or prints what it has too much. Returns the exit code.
-    pub(crate) fn print_test(&self, path: &Path, text: &str) -> Result<u8, InputError> {
-        let test = parsed(Catalogue::builtin(), path, text)?;
+    pub(crate) fn print_test(&self, path: &Path, text: &str, catalogue: &Catalogue) -> Result<u8, InputError> {
+        let test = parsed(catalogue, path, text)?;
         let deadline = Deadline::after(self.timeout).within(self.steps.unwrap_or(60 * SECOND));
         let expired = || deadline.expired();
         let ask = RepairRequest {
+            catalogue,
             costs: &self.costs,
             weaken: self.weaken,
             limit: Limit { insertions: self.most, patience: PATIENCE, ..Limit::default() },

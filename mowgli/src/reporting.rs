@@ -123,7 +123,7 @@ impl ReportRequest<'_> {
         let more = Deadline::after(self.timeout);
         let limits = Limits { expired: &|| more.expired(), ..limits };
         page.tests.push(if self.repair && row.verdict().is_wrong() {
-            row.with_repair(&test, &[], limits)
+            row.with_repair(self.catalogue, &test, &[], limits)
         } else {
             row
         });

@@ -168,7 +168,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         }
     };
     let limits = Limits { expired, ..Limits::default() };
-    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs());
+    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs(&libraries(test.model)));
     let is_rmw = |s: &Statement| matches!(s, Statement::Call { method: "RCAS" | "RFAA" | "RXchg", .. });
     let has_rmw = test.threads.iter().flat_map(|t| &t.statements).any(is_rmw);
     if has_rmw && cpu == Cpu::Sc {

@@ -421,6 +421,18 @@ fn other_commands_know_them() {
     assert!(code == 0 && out.contains("without seen of so"), "{out}{err}");
     let (code, out, err) = ran(&["report", "latch", &litmus("latch"), "--json"]);
     assert!(code == 0 && out.contains("\"library\":\"latch\"") && out.contains("x.raise"), "{out}{err}");
+    let head = "RDMA_WAIT t { latch l; x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x, d) | a := l.check ;\n";
+    let (_folder, late) = file(&format!("{head} x := 1 | b := z ;\n l.raise | ;\nforbidden (z=1)\n"));
+    let (code, out, err) = ran(&["repair", &late]);
+    assert!(code == 1 && out.contains("wait(d) before"), "{out}{err}");
+    for (args, said) in [
+        (vec!["walk", &late], "has no machine"),
+        (vec!["robust", &late], "l.raise"),
+        (vec!["convert", &late, "--to", "herd"], "herd"),
+    ] {
+        let (code, out, err) = ran(&args);
+        assert!(code == 2 && err.contains(said) && !err.contains("there is no kind"), "{args:?}: {out}{err}");
+    }
 }
 
 fn slips_are_reported_what_there_is() {

@@ -15,7 +15,7 @@ use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
-use super::run::{act_in_words, has_machine, solve_in, unended};
+use super::run::{act_in_words, has_machine, libraries, solve_in, unended};
 use super::stuck::{self, StuckKinds};
 use super::test::Test;
 use crate::catalogue::Catalogue;
@@ -44,7 +44,7 @@ fn visit_runs(
     expired: &dyn Fn() -> bool,
 ) -> Result<u64, InputError> {
     let switches = has_machine(test, "a random run")?;
-    let programs = test.programs();
+    let programs = test.programs(&libraries(test.model));
     let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches));
     let (begin, all) = (seeds.start, seeds.end - seeds.start);
     for seed in seeds {
@@ -163,7 +163,7 @@ pub struct PlayedRun {
 /// If the model has no machine, or a limit cuts the run.
 pub fn play(test: &Test, choices: &[usize], expired: &dyn Fn() -> bool) -> Result<PlayedRun, Failure> {
     let switches = has_machine(test, "a run")?;
-    let programs = test.programs();
+    let programs = test.programs(&libraries(test.model));
     let points = Machine::new(&test.world, &programs)?
         .with(switches)
         .play(&test.observed, choices, expired)

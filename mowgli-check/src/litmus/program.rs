@@ -14,17 +14,14 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash;
 
-use crate::catalogue::Catalogue;
-
 use super::condition::{Comparison, Condition};
 use super::test::{Arg, RegisterCondition, Sign, Statement, Test, TestThread, element};
 
 impl Test {
-    /// Builds the program of each thread; its value is the tuple of its registers.
+    /// Builds the program of each thread, given the libraries of the model; its value is the tuple of its registers.
     #[must_use]
-    pub fn programs(&self) -> Vec<Script> {
-        let world = Arc::new(self.world.clone());
-        let libraries = Arc::new(Catalogue::builtin().libraries(self.model));
+    pub fn programs(&self, libraries: &Libraries) -> Vec<Script> {
+        let (world, libraries) = (Arc::new(self.world.clone()), Arc::new(libraries.clone()));
         let program = |(tid, thread): (Tid, &TestThread)| {
             let (world, libraries) = (Arc::clone(&world), Arc::clone(&libraries));
             let checks =

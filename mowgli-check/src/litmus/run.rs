@@ -119,14 +119,14 @@ pub fn with_problem<T>(
     limits: Limits<'_>,
     ask: impl FnOnce(&Problem<'_>) -> T,
 ) -> T {
-    let mut world = test.world.clone();
+    let (mut world, programs) = (test.world.clone(), test.programs(libraries));
     let implementations = implement(&mut world, chain);
     let libraries = implementations.keys().fold(libraries.clone(), |all, name| all.without(*name));
     ask(&Problem {
         libraries: &libraries,
         implementations: &implementations,
         world: &world,
-        programs: &test.programs(),
+        programs: &programs,
         observed: &test.observed,
         limits,
     })
@@ -223,7 +223,7 @@ pub(super) fn has_machine(test: &Test, what: &str) -> Result<Switches, InputErro
 /// If the model has no machine.
 pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, MachineRuns), InputError> {
     let switches = has_machine(test, "--engine operational")?;
-    let programs = test.programs();
+    let programs = test.programs(&libraries(test.model));
     let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
     let runs = machine.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (test.values(o), 1)).collect();
@@ -287,7 +287,7 @@ pub(super) fn act_in_words(step: &Step) -> String {
 /// If the model has no machine, or the time is up before the run has ended.
 pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
     let switches = has_machine(test, "walk")?;
-    let programs = test.programs();
+    let programs = test.programs(&libraries(test.model));
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut steps, mut choices) = (Vec::new(), Vec::new());
     let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();

@@ -12,9 +12,10 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 
 use super::edits::{EditableTest, RepairedTest};
+use crate::catalogue::Catalogue;
 use crate::explain::ProgramWords;
 use crate::interrupt::cause;
-use crate::litmus::run::{libraries, stuck_kinds, with_problem};
+use crate::litmus::run::{stuck_kinds, with_problem};
 use crate::litmus::stuck::StuckKind;
 use crate::litmus::test::{Assertion, Claim, Quantifier, Test};
 use crate::show::Names;
@@ -60,8 +61,8 @@ pub(super) fn says_ends(test: &Test) -> bool {
 }
 
 impl<'a> RepairQuestion<'a> {
-    pub(super) fn new(program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
-        let libraries = libraries(program.test.model);
+    pub(super) fn new(catalogue: &Catalogue, program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
+        let libraries = catalogue.libraries(program.test.model);
         let (endless, hanging) = (BTreeSet::new(), BTreeSet::new());
         let wants_end = says_ends(program.test) || !program.test.speaks_of_stuck();
         Self { program, libraries, limits, endless, stuck: None, hanging, wants_end }

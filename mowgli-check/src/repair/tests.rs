@@ -58,7 +58,7 @@ fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
 
 fn is_as_by_force(program: &EditableTest<'_>, text: &str) -> usize {
     let limits = Limits::default();
-    let mut question = RepairQuestion::new(program, limits);
+    let mut question = RepairQuestion::new(Catalogue::builtin(), program, limits);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
     let all: Vec<Insertions> =
@@ -266,7 +266,13 @@ enum Fuzzed {
 /// The repair that is wrong, or that was not found.
 fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let costs = Costs::default();
-    let ask = RepairRequest { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
+    let ask = RepairRequest {
+        catalogue: Catalogue::builtin(),
+        costs: &costs,
+        weaken: false,
+        limit: Limit::default(),
+        limits: Limits::default(),
+    };
     let found = repair(test, text, &ask).map_err(|e| e.to_string())?;
     for reported in &found.repairs {
         recheck(test, &reported.fixed)?;
@@ -276,7 +282,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let prices = costs.of(&remedies).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
         let program = EditableTest::insertions(test, &remedies, &prices, is_everywhere);
-        let mut question = RepairQuestion::new(&program, Limits::default());
+        let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
         for set in Repairs::of(&mut question, &program.costs(), Limit::default()).minimal {
             let parts = set.iter().copied().powerset().filter(|part| part.len() < set.len());
             none_repairs(&mut question, parts.map(|part| part.into_iter().collect()))?;
@@ -290,7 +296,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
         return Ok(if found.repairs.is_empty() { Fuzzed::Open } else { Fuzzed::Repaired });
     }
     let program = EditableTest { test, gone: BTreeSet::new(), edits: anything(test) };
-    let mut question = RepairQuestion::new(&program, Limits::default());
+    let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
     none_repairs(&mut question, (0..program.edits.len()).map(|i| Insertions::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }

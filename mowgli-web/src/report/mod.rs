@@ -669,7 +669,7 @@ impl TestRow {
 
     /// Adds the repairs, or the reason why there are none: bodies of `implemented` libraries are not repaired here.
     #[must_use]
-    pub fn with_repair(self, test: &Test, implemented: &[String], limits: Limits<'_>) -> Self {
+    pub fn with_repair(self, catalogue: &Catalogue, test: &Test, implemented: &[String], limits: Limits<'_>) -> Self {
         if let [first, ..] = implemented {
             let (library, variant) =
                 first.split_once(':').map_or((first.as_str(), ""), |(name, variant)| (name, variant));
@@ -681,8 +681,8 @@ impl TestRow {
             );
             return Self { repair: Some(RepairRow { found, ways: Vec::new() }), ..self };
         }
-        let ask =
-            repair::RepairRequest { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
+        let costs = &repair::Costs::default();
+        let ask = repair::RepairRequest { catalogue, costs, weaken: false, limit: Limit::default(), limits };
         let found = repair::repair(test, &self.text, &ask);
         let row = found.map_or_else(
             |error| RepairRow { found: error.to_string(), ways: Vec::new() },

@@ -139,7 +139,13 @@ fn case(
     }
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };
-        let edits = RepairRequest { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
+        let edits = RepairRequest {
+            catalogue: ask.catalogue,
+            costs: &Costs::default(),
+            weaken: false,
+            limit,
+            limits: ask.limits,
+        };
         case.repair = Some(match repair(test, text, &edits) {
             Ok(found) => {
                 case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
