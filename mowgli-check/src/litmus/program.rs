@@ -9,7 +9,7 @@ use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::body::CallTerm;
-use mowgli_core::term::script::{CallOf, CheckOf, Label, Script, ScriptWriter, Slot};
+use mowgli_core::term::script::{CallOf, CheckOf, Label, Script, ScriptWriter, VarNumber};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash;
@@ -226,7 +226,7 @@ struct ThreadWriter {
     checks: Arc<StatementChecks>,
     writer: ScriptWriter,
     /// The variables of the registers.
-    slots: BTreeMap<Name, Slot>,
+    slots: BTreeMap<Name, VarNumber>,
     /// Whether it may stop before each of its calls.
     crashes: bool,
     /// The end, where a thread goes that stops.
@@ -301,13 +301,13 @@ impl ThreadWriter {
             let registers = checks.args(at).into_iter().flat_map(Arg::registers);
             let reads = registers.map(|r| slots[&r]).collect();
             let fault =
-                move |thread: Tid, values: &dyn Fn(Slot) -> Val| checks.wrong(at, thread, &|r| values(slots[&r]));
+                move |thread: Tid, values: &dyn Fn(VarNumber) -> Val| checks.wrong(at, thread, &|r| values(slots[&r]));
             self.writer.check(CheckOf { reads, fault: Arc::new(fault) });
         }
     }
 
     /// Writes a call, and the writes of private words that come before it.
-    fn call(&mut self, call: &Statement, to: Option<Slot>) {
+    fn call(&mut self, call: &Statement, to: Option<VarNumber>) {
         let Statement::Call { library, method, args, .. } = call else { unreachable!("only calls are made") };
         for arg in args {
             if let Arg::Sent(x, sent) = arg {

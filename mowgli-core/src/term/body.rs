@@ -55,9 +55,11 @@ use std::sync::{Arc, OnceLock};
 
 use mowgli_judge::method::Method;
 
-use crate::event::{Call, SourceLine};
-use crate::expr::{Expr, ExprTerm, Surroundings, Var, me};
+use crate::event::Call;
+use crate::expr::{Expr, ExprTerm, Var, me};
 use crate::ids::{Name, Tid};
+pub use crate::term::call::CallTerm;
+use crate::term::call::position;
 use crate::term::script::{Script, StopPoints};
 use crate::value::Val;
 use crate::world::World;
@@ -85,19 +87,6 @@ pub enum Stmt {
     For(Var, Expr, Body),
     /// The same, with the tuple of the values of `p` as its value.
     Collect(Var, Expr, Body),
-}
-
-/// A call whose arguments are expressions.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CallTerm {
-    /// The library that is called.
-    pub library: Name,
-    /// The method.
-    pub method: &'static str,
-    /// The arguments.
-    pub args: Vec<Expr>,
-    /// The place of the call in the source.
-    pub place: SourceLine,
 }
 
 impl From<Stmt> for Body {
@@ -338,46 +327,10 @@ impl Body {
     }
 }
 
-impl CallTerm {
-    /// A call whose place in the source is not known.
-    #[must_use]
-    pub fn new(library: Name, method: &'static str, args: impl IntoIterator<Item = Expr>) -> Self {
-        Self { library, method, args: args.into_iter().collect(), place: SourceLine::default() }
-    }
-
-    /// The argument of this name, where this is a call of the method of a table.
-    ///
-    /// # Panics
-    /// If the method has no such argument.
-    #[must_use]
-    pub fn arg(&self, table: &[Method], name: &str) -> Expr {
-        self.args[position(table, self.method, name)]
-    }
-
-    /// The call with another argument.
-    #[must_use]
-    pub fn with(&self, position: usize, arg: Expr) -> Self {
-        let mut call = self.clone();
-        call.args[position] = arg;
-        call
-    }
-
-    pub(crate) fn eval(&self, scope: &impl Surroundings) -> Call {
-        let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
-        Call { place: self.place, ..Call::new(self.library, self.method, &args) }
-    }
-}
-
 impl From<CallTerm> for Body {
     fn from(call: CallTerm) -> Self {
         Stmt::Call(call).into()
     }
-}
-
-/// The position of an argument of a method of a table.
-fn position(table: &[Method], method: &str, argument: &str) -> usize {
-    let method = table.iter().find(|m| m.name == method).expect("a method of the table");
-    method.takes.iter().position(|(name, _)| *name == argument).expect("an argument of the method")
 }
 
 /// An argument of the call of a method of a table, by its name.
@@ -481,13 +434,6 @@ impl Bodies {
     /// All, with their methods.
     pub(crate) fn by_method(&self) -> impl Iterator<Item = (&'static Method, &Body)> {
         self.all.iter().map(|of| (of.method, &of.body))
-    }
-}
-
-impl fmt::Display for CallTerm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let args: Vec<String> = self.args.iter().map(Expr::to_string).collect();
-        write!(f, "{}::{}({})", self.library, self.method, args.join(", "))
     }
 }
 

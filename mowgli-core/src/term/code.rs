@@ -20,7 +20,7 @@ use crate::event::Call;
 use crate::expr::{Expr, Surroundings, Var};
 use crate::few::Few;
 use crate::ids::Tid;
-use crate::term::script::{CallOf, CodeByResults, Instruction, NextByResults, Script, Slot};
+use crate::term::script::{CallOf, CodeByResults, Instruction, NextByResults, Script, VarNumber};
 use crate::value::Val;
 use crate::world::World;
 
@@ -30,7 +30,7 @@ struct Activation {
     script: Script,
     position: usize,
     /// The values of variables.
-    values: Vec<(Slot, Val)>,
+    values: Vec<(VarNumber, Val)>,
     /// The arguments of the call whose body this is.
     args: Few<Val>,
 }
@@ -151,12 +151,12 @@ impl Activation {
         Self { script, position: 0, values: Vec::new(), args }
     }
 
-    fn value(&self, slot: Slot) -> Option<Val> {
+    fn value(&self, slot: VarNumber) -> Option<Val> {
         self.values.iter().find(|(own, _)| *own == slot).map(|(_, v)| *v)
     }
 
     /// Sets a variable. The variables are in order.
-    fn set(&mut self, slot: Slot, v: Val) {
+    fn set(&mut self, slot: VarNumber, v: Val) {
         match self.values.binary_search_by_key(&slot, |(own, _)| *own) {
             Ok(at) => self.values[at].1 = v,
             Err(at) => self.values.insert(at, (slot, v)),
@@ -309,7 +309,7 @@ impl CodeState {
                     }
                 }
                 Instruction::Check(check) => {
-                    let values = |slot: Slot| self.at.value(slot).unwrap_or(Val::Unit);
+                    let values = |slot: VarNumber| self.at.value(slot).unwrap_or(Val::Unit);
                     if let Some(call) = (check.fault)(place.thread, &values) {
                         return CodePoint::Call(call);
                     }
@@ -319,7 +319,7 @@ impl CodeState {
         }
     }
 
-    fn next_element(&mut self, slot: Slot, first: usize, collects: Option<(Slot, Slot)>) {
+    fn next_element(&mut self, slot: VarNumber, first: usize, collects: Option<(VarNumber, VarNumber)>) {
         let value = collects.map(|(value, _)| self.at.value(value).expect("an iteration has a value"));
         let Some(CodeFrame::For { elements, at, values }) = self.frames.last_mut() else {
             unreachable!("the innermost frame is that of the `for`")

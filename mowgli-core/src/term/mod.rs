@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod bound;
+pub mod call;
 pub mod code;
 pub mod implementation;
 pub mod lemma;
@@ -9,3 +10,4 @@ pub mod method;
 pub mod parts;
 pub mod script;
 pub mod shape;
+mod writing;

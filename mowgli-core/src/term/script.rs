@@ -22,62 +22,62 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Var};
 use crate::ids::{Name, NodeSet, Tid};
-use crate::term::body::{Body, CallTerm, Stmt};
+use crate::term::call::CallTerm;
 use crate::value::Val;
 
 /// The number of a variable of a script.
-pub type Slot = usize;
+pub type VarNumber = usize;
 
 /// The code of a thread or of a method. Copies share the text.
 #[derive(Clone)]
-pub struct Script(Arc<Text>);
+pub struct Script(Arc<ScriptText>);
 
 #[derive(PartialEq, Eq, Debug)]
-struct Text {
+struct ScriptText {
     instructions: Vec<Instruction>,
     /// For each instruction the variables whose values may matter before it, in order.
-    live: Vec<Box<[Slot]>>,
+    live: Vec<Box<[VarNumber]>>,
 }
 
 /// One step of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Instruction {
     /// The variable gets a value.
-    Set(Slot, Expr),
+    Set(VarNumber, Expr),
     /// The thread makes a call; the variable gets its result.
-    Call(CallOf, Option<Slot>),
+    Call(CallOf, Option<VarNumber>),
     /// The thread goes to the instruction unless the condition holds.
     Unless(Expr, usize),
     /// The thread leaves so many loops and `for`s, and goes to the instruction.
     Jump(usize, usize),
     /// A loop begins. These variables are set in it, and matter where an iteration begins.
-    Loop(Box<[Slot]>),
+    Loop(Box<[VarNumber]>),
     /// An iteration ends; the next one begins with this instruction.
     Again(usize),
     /// A `for` begins.
     For {
         /// The variable for the elements.
-        slot: Slot,
+        slot: VarNumber,
         /// The elements.
         all: Expr,
         /// The end, where the thread goes if there is no element.
         end: usize,
         /// The variable for the tuple of the collected values.
-        tuple: Option<Slot>,
+        tuple: Option<VarNumber>,
     },
     /// The iteration of a `for` ends.
     Next {
         /// The variable for the elements.
-        slot: Slot,
+        slot: VarNumber,
         /// The first instruction of an iteration.
         first: usize,
         /// The variable whose value is collected, and the one for the tuple.
-        collects: Option<(Slot, Slot)>,
+        collects: Option<(VarNumber, VarNumber)>,
     },
     /// The thread or the body ends with this value.
     Return(Expr),
@@ -142,13 +142,13 @@ pub enum CallOf {
 #[derive(Clone)]
 pub struct CheckOf {
     /// The variables that it reads.
-    pub reads: Vec<Slot>,
+    pub reads: Vec<VarNumber>,
     /// The check: the call that no program may make, if something is wrong.
-    pub fault: Arc<Fault>,
+    pub fault: Arc<CheckFunction>,
 }
 
 /// The function of a check.
-pub type Fault = dyn Fn(Tid, &dyn Fn(Slot) -> Val) -> Option<Call> + Send + Sync;
+pub type CheckFunction = dyn Fn(Tid, &dyn Fn(VarNumber) -> Val) -> Option<Call> + Send + Sync;
 
 impl fmt::Debug for CheckOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,14 +165,6 @@ impl PartialEq for CheckOf {
 impl Eq for CheckOf {}
 
 impl Script {
-    /// Returns the code of a body.
-    #[must_use]
-    pub fn of(body: &Body) -> Self {
-        let mut writer = ScriptWriter::default();
-        writer.body(body, Goal::Return);
-        writer.finish()
-    }
-
     /// Returns the code of a Rust function of results.
     #[must_use]
     pub fn by_results(next: impl Fn(Tid, &[Val], Option<&[Val]>) -> NextByResults + Send + Sync + 'static) -> Self {
@@ -181,31 +173,13 @@ impl Script {
         writer.finish()
     }
 
-    /// Returns the code of a body whose thread may stop at each of its calls.
-    pub(crate) fn stopping(body: &Body, points: StopPoints) -> Self {
-        let mut writer = ScriptWriter::default();
-        let (stop, stopped) = (writer.label(), points.stopped);
-        writer.points = Some((points, stop));
-        writer.body(body, Goal::Return);
-        writer.place(stop);
-        writer.end(stopped);
-        writer.finish()
-    }
-
-    /// Returns `loop {}`.
-    #[must_use]
-    pub fn never() -> Self {
-        static NEVER: LazyLock<Script> = LazyLock::new(|| Script::of(&Body::never()));
-        NEVER.clone()
-    }
-
     /// Returns an instruction.
     pub(crate) fn at(&self, position: usize) -> &Instruction {
         &self.0.instructions[position]
     }
 
     /// Returns the variables whose values may matter before an instruction.
-    pub(crate) fn live(&self, position: usize) -> &[Slot] {
+    pub(crate) fn live(&self, position: usize) -> &[VarNumber] {
         &self.0.live[position]
     }
 }
@@ -221,18 +195,6 @@ impl Eq for Script {}
 impl std::hash::Hash for Script {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.0.instructions.len().hash(state);
-    }
-}
-
-impl From<Body> for Script {
-    fn from(body: Body) -> Self {
-        Self::of(&body)
-    }
-}
-
-impl From<&Body> for Script {
-    fn from(body: &Body) -> Self {
-        Self::of(body)
     }
 }
 
@@ -285,44 +247,34 @@ pub(crate) struct StopPoints {
     pub stopped: Val,
 }
 
-/// The destination of the value of a statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Goal {
-    Nowhere,
-    Slot(Slot),
-    Return,
-}
-
 /// A position that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Label(usize);
+pub struct Label(pub(super) usize);
 
 /// A writer of scripts, one instruction after the other.
 #[derive(Default)]
 pub struct ScriptWriter {
-    instructions: Vec<Instruction>,
+    pub(super) instructions: Vec<Instruction>,
     /// The positions of labels, once they are placed. Until the end instructions have labels in the place of positions.
     labels: Vec<usize>,
     /// The number of loops and `for`s around the next instruction.
-    depth: usize,
-    /// The loops around it: the depth outside, the destination of the value, and the end.
-    loops: Vec<(usize, Goal, Label)>,
+    pub(super) depth: usize,
     /// The first number that no variable has.
-    next: Slot,
+    pub(super) next: VarNumber,
     /// The points at which a thread stops, and where it goes then.
-    points: Option<(StopPoints, Label)>,
+    pub(super) points: Option<(StopPoints, Label)>,
 }
 
 impl ScriptWriter {
     /// Returns a variable that nothing else uses.
-    pub fn fresh(&mut self) -> Slot {
+    pub fn fresh(&mut self) -> VarNumber {
         self.next += 1;
         self.next - 1
     }
 
     /// Returns a variable as an expression.
     #[must_use]
-    pub fn value(slot: Slot) -> Expr {
+    pub fn value(slot: VarNumber) -> Expr {
         ExprTerm::Var(Var { number: slot, name: "v" }).into()
     }
 
@@ -338,12 +290,12 @@ impl ScriptWriter {
     }
 
     /// Writes that a variable gets a value.
-    pub fn set(&mut self, slot: Slot, value: impl Into<Expr>) {
+    pub fn set(&mut self, slot: VarNumber, value: impl Into<Expr>) {
         self.instructions.push(Instruction::Set(slot, value.into()));
     }
 
     /// Writes a call.
-    pub fn call(&mut self, call: CallOf, to: Option<Slot>) {
+    pub fn call(&mut self, call: CallOf, to: Option<VarNumber>) {
         self.instructions.push(Instruction::Call(call, to));
     }
 
@@ -393,115 +345,9 @@ impl ScriptWriter {
         self.instructions.push(Instruction::Escape);
     }
 
-    /// Writes a body whose value nobody uses.
-    fn body(&mut self, body: &Body, goal: Goal) {
-        body.statements(&mut |part| match part.stmt() {
-            Stmt::Let(Some(var), ..) | Stmt::For(var, ..) | Stmt::Collect(var, ..) => {
-                self.next = self.next.max(var.number + 1);
-            }
-            _ => {}
-        });
-        self.statement(body, goal);
-    }
-
-    fn give(&mut self, value: Expr, goal: Goal) {
-        match goal {
-            Goal::Nowhere => {}
-            Goal::Slot(slot) => self.set(slot, value),
-            Goal::Return => self.end(value),
-        }
-    }
-
-    /// Writes a statement. Its value goes to the goal, and then the thread is at the next instruction, or has returned.
-    fn statement(&mut self, body: &Body, goal: Goal) {
-        match body.stmt() {
-            Stmt::Value(e) => self.give(*e, goal),
-            Stmt::Call(call) => self.method(call, goal),
-            Stmt::Let(var, first, rest) => {
-                self.statement(first, var.map_or(Goal::Nowhere, |var| Goal::Slot(var.number)));
-                self.statement(rest, goal);
-            }
-            Stmt::If(condition, yes, no) => {
-                let (other, end) = (self.label(), self.label());
-                self.unless(*condition, other);
-                self.statement(yes, goal);
-                if goal != Goal::Return {
-                    self.jump(self.depth, end);
-                }
-                self.place(other);
-                self.statement(no, goal);
-                self.place(end);
-            }
-            Stmt::Loop(round) => {
-                let end = self.label();
-                self.loops.push((self.depth, goal, end));
-                let first = self.begin_loop();
-                self.statement(round, Goal::Nowhere);
-                self.end_loop(first);
-                self.loops.pop();
-                self.place(end);
-            }
-            Stmt::Break(e) => match self.loops.last() {
-                None => self.escape(),
-                Some(&(depth, to, end)) => {
-                    self.give(*e, to);
-                    if to != Goal::Return {
-                        self.jump(depth, end);
-                    }
-                }
-            },
-            Stmt::For(var, all, round) => {
-                self.each(*var, *all, round, None);
-                self.give(Val::Unit.into(), goal);
-            }
-            Stmt::Collect(var, all, round) => {
-                let (value, tuple) = (self.fresh(), self.fresh());
-                self.each(*var, *all, round, Some((value, tuple)));
-                self.give(Self::value(tuple), goal);
-            }
-        }
-    }
-
-    fn each(&mut self, var: Var, all: Expr, round: &Body, collects: Option<(Slot, Slot)>) {
-        let (slot, first, end) = (var.number, self.label(), self.label());
-        let tuple = collects.map(|(_, tuple)| tuple);
-        self.instructions.push(Instruction::For { slot, all, end: end.0, tuple });
-        self.depth += 1;
-        self.place(first);
-        self.statement(round, collects.map_or(Goal::Nowhere, |(value, _)| Goal::Slot(value)));
-        self.instructions.push(Instruction::Next { slot, first: first.0, collects });
-        self.depth -= 1;
-        self.place(end);
-    }
-
-    /// Writes a call of a body.
-    fn method(&mut self, call: &CallTerm, goal: Goal) {
-        let to = match goal {
-            Goal::Nowhere => None,
-            Goal::Slot(slot) => Some(slot),
-            Goal::Return => Some(self.fresh()),
-        };
-        match self.points.clone() {
-            None => self.call(CallOf::Method(call.clone()), to),
-            Some((points, stop)) => {
-                // Where a call does nothing there is no point.
-                let (nothing, behind) = (self.label(), self.label());
-                call.args.iter().for_each(|arg| self.unless(arg.is_not(NodeSet::default()), nothing));
-                self.call_or_stop(CallOf::Method(call.clone()), to, &points, stop);
-                self.jump(self.depth, behind);
-                self.place(nothing);
-                to.into_iter().for_each(|to| self.set(to, Val::Unit));
-                self.place(behind);
-            }
-        }
-        if let (Goal::Return, Some(to)) = (goal, to) {
-            self.end(Self::value(to));
-        }
-    }
-
     /// Writes a call before which the thread may stop, or within which if the call has a body. Then it goes to the label, where it
     /// makes no more calls of the loops around it.
-    pub(crate) fn call_or_stop(&mut self, call: CallOf, to: Option<Slot>, points: &StopPoints, stop: Label) {
+    pub(crate) fn call_or_stop(&mut self, call: CallOf, to: Option<VarNumber>, points: &StopPoints, stop: Label) {
         if points.implemented.contains(&call.library()) {
             let to = to.unwrap_or_else(|| self.fresh());
             self.call(call, Some(to));
@@ -530,7 +376,7 @@ impl ScriptWriter {
             }
         }
         let live = live(&self.instructions);
-        let carried: Vec<(usize, Box<[Slot]>)> = (0..self.instructions.len())
+        let carried: Vec<(usize, Box<[VarNumber]>)> = (0..self.instructions.len())
             .filter_map(|end| match self.instructions[end] {
                 Instruction::Again(first) => Some((first - 1, carried(&self.instructions[first..end], &live[first]))),
                 _ => None,
@@ -539,7 +385,7 @@ impl ScriptWriter {
         for (at, slots) in carried {
             self.instructions[at] = Instruction::Loop(slots);
         }
-        let is_live = |slot: &Slot, after: usize| live.get(after).is_some_and(|live| live.contains(slot));
+        let is_live = |slot: &VarNumber, after: usize| live.get(after).is_some_and(|live| live.contains(slot));
         for (at, instruction) in self.instructions.iter_mut().enumerate() {
             match instruction {
                 Instruction::Call(_, to) => *to = to.filter(|slot| is_live(slot, at + 1)),
@@ -548,13 +394,13 @@ impl ScriptWriter {
             }
         }
         let live = live.into_iter().map(|slots| slots.into_iter().collect()).collect();
-        Script(Arc::new(Text { instructions: self.instructions, live }))
+        Script(Arc::new(ScriptText { instructions: self.instructions, live }))
     }
 }
 
 /// Returns the variables that these instructions set, of those that matter where they begin.
-fn carried(instructions: &[Instruction], begins: &BTreeSet<Slot>) -> Box<[Slot]> {
-    let sets = |slot: Slot| {
+fn carried(instructions: &[Instruction], begins: &BTreeSet<VarNumber>) -> Box<[VarNumber]> {
+    let sets = |slot: VarNumber| {
         instructions.iter().any(|i| match i {
             Instruction::Set(own, _) | Instruction::Call(_, Some(own)) => *own == slot,
             Instruction::For { slot: own, tuple, .. } => *own == slot || *tuple == Some(slot),
@@ -565,7 +411,7 @@ fn carried(instructions: &[Instruction], begins: &BTreeSet<Slot>) -> Box<[Slot]>
 }
 
 /// Visits the variables that an instruction reads.
-fn reads(instruction: &Instruction, read: &mut dyn FnMut(Slot)) {
+fn reads(instruction: &Instruction, read: &mut dyn FnMut(VarNumber)) {
     let mut expression = |e: &Expr| {
         e.each(&mut |e| {
             if let ExprTerm::Var(var) = e.term() {
@@ -591,14 +437,14 @@ fn reads(instruction: &Instruction, read: &mut dyn FnMut(Slot)) {
 }
 
 /// Computes for each instruction the variables whose values may matter before it.
-fn live(instructions: &[Instruction]) -> Vec<BTreeSet<Slot>> {
+fn live(instructions: &[Instruction]) -> Vec<BTreeSet<VarNumber>> {
     let mut live = vec![BTreeSet::new(); instructions.len() + 1];
     loop {
         let mut has_changed = false;
         for (at, instruction) in instructions.iter().enumerate().rev() {
             let without =
-                |at: usize, set: Option<Slot>| live[at].iter().copied().filter(move |slot| Some(*slot) != set);
-            let mut own: BTreeSet<Slot> = match instruction {
+                |at: usize, set: Option<VarNumber>| live[at].iter().copied().filter(move |slot| Some(*slot) != set);
+            let mut own: BTreeSet<VarNumber> = match instruction {
                 Instruction::Return(_) | Instruction::Escape => BTreeSet::new(),
                 Instruction::Jump(_, to) | Instruction::Again(to) => live[*to].clone(),
                 Instruction::Unless(_, to) => live[at + 1].union(&live[*to]).copied().collect(),
