@@ -11,7 +11,7 @@ use mowgli_libraries::sv::SV;
 
 use crate::crowd::Crowd;
 use crate::objects_code as code;
-use crate::scenarios::{Runner, SCENARIOS, ThreadCode, on_no_node, window};
+use crate::scenarios::{Runner, SCENARIOS, Scenario, ThreadCode, on_no_node, window};
 
 const CODE: &str = include_str!("../src/emitted/objects.rs");
 
@@ -27,11 +27,10 @@ fn over<T>(fabric: Fabric, test: impl FnOnce(&Runner<'_>) -> T) -> T {
 
 #[test]
 fn programs_are_right_over_every_fabric() {
-    for (name, _, scenario) in SCENARIOS {
-        for fabric in fabrics() {
-            assert_eq!(over(fabric, scenario), Ok(()), "{name} over {fabric:?}");
-        }
-    }
+    let run = |(name, _, scenario): (&str, usize, Scenario)| {
+        fabrics().for_each(|fabric| assert_eq!(over(fabric, scenario), Ok(()), "{name} over {fabric:?}"));
+    };
+    std::thread::scope(|scope| SCENARIOS.into_iter().for_each(|one| _ = scope.spawn(move || run(one))));
 }
 
 /// Without the waits, the network card may read the words after they were written again.
