@@ -44,7 +44,7 @@ const ON_HOSTS: [(&str, fn()); 6] = [
 
 /// Plays a role in a test of another process.
 pub fn played(name: &str) -> ExitCode {
-    let rounds = if matches!(name, "endless" | "puts") { i64::MAX } else { 200 };
+    let rounds = if matches!(name, "endless" | "puts") { i64::MAX } else { 400 };
     let role = match name {
         "whole" => copies,
         "puts" => puts,
@@ -119,9 +119,11 @@ fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
         if me == 0 {
             for round in 0..rounds {
                 // All of them are under way at once, so that segments are full.
-                let puts: Vec<_> = own.clone().map(|own| far.put(thread, own)).collect::<Result<_, _>>()?;
-                let gets: Vec<_> = other.clone().map(|other| other.get(thread, near)).collect::<Result<_, _>>()?;
-                puts.into_iter().chain(gets).try_for_each(|begun| begun.wait(thread))?;
+                let all: Vec<_> = match round % 2 {
+                    0 => own.clone().map(|own| far.put(thread, own)).collect::<Result<_, _>>()?,
+                    _ => other.clone().map(|other| other.get(thread, near)).collect::<Result<_, _>>()?,
+                };
+                all.into_iter().try_for_each(|begun| begun.wait(thread))?;
                 if round == 20 {
                     println!("{BEGUN}");
                 }
