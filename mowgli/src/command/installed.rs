@@ -10,7 +10,7 @@ use crate::error::{Code, InputError};
 
 /// The programs of the project, each with what it is about and its commands.
 const PROGRAMS: [(&str, &str, &[&str]); 3] = [
-    ("fabric", "run litmus tests over networks", &["run"]),
+    ("fabric", "run litmus tests, and your objects over networks", &["run"]),
     ("verbs", "explore programs in C and C++ over libibverbs", &["cc", "explore", "replay"]),
     ("gallery", "check published algorithms", &[]),
 ];
