@@ -93,8 +93,11 @@ pub enum Instruction {
 #[derive(Clone)]
 pub struct CodeByResults {
     /// Returns the next step after these results, and after these of the present iteration in a loop.
-    pub next: Arc<dyn Fn(Tid, &[Val], Option<&[Val]>) -> NextByResults + Send + Sync>,
+    pub next: Arc<ResultsFunction>,
 }
+
+/// A Rust function of a thread, its results, and those of the present iteration.
+pub type ResultsFunction = dyn Fn(Tid, &[Val], Option<&[Val]>) -> NextByResults + Send + Sync;
 
 /// The next step of a Rust function.
 #[derive(Clone, Debug)]
