@@ -427,7 +427,7 @@ fn other_commands_know_them() {
     assert!(code == 1 && out.contains("wait(d) before"), "{out}{err}");
     for (args, said) in [
         (vec!["walk", &late], "has no machine"),
-        (vec!["robust", &late], "l.raise"),
+        (vec!["robust", &late], "programs with polls"),
         (vec!["convert", &late, "--to", "herd"], "herd"),
     ] {
         let (code, out, err) = ran(&args);

@@ -211,7 +211,9 @@ impl Implementation for Open {
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        Some(bodies! { static Barrier: BAR { .. } => { sv::Method::gf(all_nodes()); sv::read(Loc(BAL.part("seen"))); } })
+        Some(
+            bodies! { static Barrier: BAR { .. } => { sv::Method::gf(all_nodes()); sv::read(Loc(BAL.part("seen"))); } },
+        )
     }
 }
 
