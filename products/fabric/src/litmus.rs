@@ -141,7 +141,7 @@ fn switches(test: &Test) -> Result<Switches, InputError> {
 pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<Ran, InputError> {
     let switches = switches(test)?;
     let made = interpreter(catalogue, test, ask.variants)?;
-    let programs = test.programs();
+    let programs = test.programs(&catalogue.libraries(test.model));
     // A test that has no meaning makes calls that nothing can run.
     let limits = Limits { expired: &|| ask.deadline.expired(), ..Limits::default() };
     let answer = answered(catalogue, test, &[], limits);

@@ -332,7 +332,7 @@ fn code_ends_as_its_program_does() {
         for (x, object) in &test.world.objects {
             group.object(&x.to_string(), object.clone());
         }
-        let programs = test.programs();
+        let programs = test.programs(&libraries(test.model));
         let none = Interpreter::new(&[], World::new(0, &[]), [], &BTreeMap::new()).unwrap();
         let explored = group.explore(move |thread| none.interpreted().run(thread, &programs[thread.id().index()]));
         if matches!(&explored, Err(Fault::Wrong(why)) if why.contains("waits itself")) {
