@@ -91,7 +91,7 @@ fn printed(args: &RepairArgs, catalogue: &Catalogue, costs: Costs) -> u8 {
             3
         } else {
             let text = args.on.text_of(&file);
-            reported_in(args.json, text.and_then(|text| ask.print_test(&file, &text, &catalogue)))
+            reported_in(args.json, text.and_then(|text| ask.print_test(&file, &text, catalogue)))
         };
         code = worst(code, own);
     }
