@@ -1,7 +1,7 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
 //!
 //! A [`Library`](library::Library) has methods, shapes for their calls, and a consistency predicate written in the
-//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a program over other
+//! relational [`algebra`]. An [`Implementation`](term::implementation::Implementation) is a program over other
 //! libraries for each call, as a [`term`], which [`rewrite`] changes. [`search`] finds all outcomes of a program.
 //! [`soundness`] checks an implementation against a specification for all clients up to a bound. The [`judge`] checks every
 //! execution that either shows.

@@ -30,7 +30,7 @@ pub struct Switches {
     /// Threads and nodes may crash if a program declares it: see [`crate::crash`].
     pub crashes: bool,
     /// Threads may look into their completion queue, and sleep until a completion enters it: see
-    /// [`crate::completions`].
+    /// [`crate::tso::completions`].
     pub events: bool,
 }
 

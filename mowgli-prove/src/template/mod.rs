@@ -1,8 +1,8 @@
 //! Templates: the events and subevents of every call of a method, whatever its thread, node and arguments are.
 //!
-//! Symbolic execution of a body gives the paths through it ([`crate::template::paths`]): which calls it makes, how often, with
+//! Symbolic execution of a body gives the paths through it (`paths`): which calls it makes, how often, with
 //! which arguments and under which conditions. The terms of the shapes give the subevents of these calls
-//! ([`crate::template::shapes`]). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
+//! (`shapes`). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
 pub(crate) mod classes;
 pub mod kind;

@@ -1,4 +1,4 @@
-//! The command: its subcommands, each with its arguments. [`start`] parses and runs them.
+//! The command: its subcommands, each with its arguments. `start` parses and runs them.
 
 mod bounds;
 mod cat;
