@@ -196,7 +196,7 @@ fn what_is_sound_has_no_outcome_that_its_specification_lacks() {
 #[ignore = "takes minutes"]
 fn what_is_sound_in_any_library_has_no_outcome_that_its_specification_lacks() {
     let [sound, wrong] = compared(&|_| true, 12);
-    assert!(sound > 100 && wrong > 14, "{sound} sound, {wrong} wrong");
+    assert!(sound > 120 && wrong > 14, "{sound} sound, {wrong} wrong");
 }
 
 /// Compares the outcomes of variants and of so many mutants of each library, within a small bound, with those of its specification. No
@@ -224,8 +224,10 @@ fn compared(is_chosen: &dyn Fn(&str) -> bool, mutants: usize) -> [usize; 2] {
             let checked = check(entry, &variant, &bound, &CheckOptions::default());
             let Ok(checked) = checked else { continue };
             let edits = variant.implementation.edits();
-            assert!(!lacks || checked.verdict() != "sound", "{} {} {edits:?}", entry.name, variant.name);
-            sound += usize::from(checked.verdict() == "sound");
+            // Whose only fault is that calls do not return has no wrong outcome either.
+            let is_sound = ["sound", "blocks", "stuck"].contains(&checked.verdict());
+            assert!(!lacks || !is_sound, "{} {} {edits:?}", entry.name, variant.name);
+            sound += usize::from(is_sound);
             wrong += usize::from(lacks);
         }
     }
