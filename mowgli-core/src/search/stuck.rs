@@ -269,8 +269,8 @@ impl Problem<'_> {
         Ok(false)
     }
 
-    /// True if some continuation repeats one more iteration of each loop that never ends. For example, there is none if the
-    /// iteration polls or receives, and there is no other operation or message.
+    /// True if some continuation repeats one more iteration of each loop that never ends. For example, no continuation
+    /// does if the iteration polls or receives, because no other operation or message is left.
     fn goes_round(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
         let mut all = vec![continued.clone()];
         for (thread, (run, wait)) in self.world.tids().zip(idle) {

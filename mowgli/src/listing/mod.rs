@@ -18,7 +18,7 @@ use latex::Section;
 /// Returns a library, or a variant of one as bal:no-fence, as text or in LaTeX.
 ///
 /// # Errors
-/// If there is none of this name, or cat cannot express it.
+/// If no library has this name, or cat cannot express its specification.
 pub(crate) fn shown(catalogue: &Catalogue, name: &str, in_latex: bool) -> Result<String, InputError> {
     let (entry, variant) = catalogue.entry(name)?;
     let (name, variant) = (entry.name, variant.or(entry.variants.first()));
