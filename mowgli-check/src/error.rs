@@ -208,6 +208,7 @@ impl InputError {
     pub fn within(mut self, file: &impl fmt::Display) -> Self {
         match &mut self.place {
             Some(place) if place.file.is_empty() => place.file = file.to_string(),
+            Some(place) if place.file == file.to_string() => {}
             Some(place) => place.file = format!("{file}: {}", place.file),
             None => return self.about(file),
         }

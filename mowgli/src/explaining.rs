@@ -165,7 +165,7 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let chain = replaced(catalogue, &test, asked.implemented)?;
     let answer = answered(catalogue, &test, &chain, limits);
     if let Some(error) = answer.error(&test) {
-        return Err(error.about(&path).into());
+        return Err(error.within(&path).into());
     }
     let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
     let own_semantics = if let Semantics::Own(own) = test.model.semantics() { Some(own) } else { None };
@@ -181,9 +181,9 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
         return Ok((out + &text, worst(code, own)));
     }
     if !(with_stuck && test.assertions.is_empty()) {
-        let chosen = chosen_assertions(&test, asked).map_err(|e| e.about(&path))?;
+        let chosen = chosen_assertions(&test, asked).map_err(|e| e.within(&path))?;
         let (text, own) = match own_semantics {
-            Some(own) => explained_own(own, &test, &chosen, asked).map_err(|e| e.about(&path))?,
+            Some(own) => explained_own(own, &test, &chosen, asked).map_err(|e| e.within(&path))?,
             None => explained_test(&test, text, &chosen, asked)?,
         };
         out += &text;

@@ -98,7 +98,7 @@ impl SolveRequest<'_> {
         let start = Instant::now();
         let answer = self.answer(&test)?;
         if let Some(error) = answer.error(&test) {
-            return Err(error.about(&file).into());
+            return Err(error.within(&file).into());
         }
         let time = start.elapsed();
         let text = if self.is_json { report::json } else { report::text };

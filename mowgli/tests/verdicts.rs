@@ -86,14 +86,14 @@ fn servers_are_explained_and_repaired() {
 fn statements_without_a_meaning_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
-        ("rfaa(r, p, 1) ;\n poll(2)", "line 4, rfaa(r, p, 1): P1 calls RFAA(r, p, 1): it adds to a value"),
-        ("a := faa(q, 1)", "line 4, a := faa(q, 1): P1 calls FAA(q, 1): it adds to a value"),
-        ("a := &y ;\n b := a + 1", "`b := a + 1` in line 5"),
-        ("a := true ;\n q := a + 1", "`q := a + 1` in line 5"),
-        ("a := q ;\n if a + 1 = 2 { r := 1 }", "`if a + 1 = 2 {` in line 5"),
-        ("a := 5 ;\n w[a] := 1", "w[5]"),
+        ("rfaa(r, p, 1) ;\n poll(2)", 4, "P1 cannot make `rfaa(r, p, 1)`: it adds to a value"),
+        ("a := faa(q, 1)", 4, "P1 cannot make `a := faa(q, 1)`: it adds to a value"),
+        ("a := &y ;\n b := a + 1", 5, "P1 cannot make `b := a + 1`: numbers have sums"),
+        ("a := true ;\n q := a + 1", 5, "P1 cannot make `q := a + 1`: numbers have sums"),
+        ("a := q ;\n if a + 1 = 2 { r := 1 }", 5, "P1 cannot make `if a + 1 = 2 {`: numbers have sums"),
+        ("a := 5 ;\n w[a] := 1", 5, "P1 cannot make `w[a] := 1`: w[5] is not declared"),
     ];
-    for (at, (row, why)) in rows.into_iter().enumerate() {
+    for (at, (row, line, why)) in rows.into_iter().enumerate() {
         let text = format!(
             "RDMA_TSO t\n{{ y@1 = 7; r@1 = 0; p@2 = &y; q@1 = &y; w@1[2] = 0; }}\n P1@1 ;\n {row} ;\nforall (r=0)\n"
         );
@@ -104,7 +104,11 @@ fn statements_without_a_meaning_are_errors() {
             assert!(ran.code == 2 && !all.contains("panicked"), "{command} {row}: {}: {all}", ran.code);
             // The machine names the call, and no line.
             assert!(all.contains(why) || command == "walk" && all.contains("P1 calls"), "{command}: {all}");
+            assert!(command == "walk" || all.contains(&format!("{test}:{line}:2")), "{command}: {all}");
         }
+        let json: Value = serde_json::from_str(mowgli(&["litmus", "--json", &test]).out.trim()).unwrap();
+        assert_eq!((&json["line"], &json["column"], &json["file"]), (&line.into(), &2.into(), &test.as_str().into()), "{json}");
+        assert!(json["message"].as_str().unwrap().starts_with("t: P1 cannot make"), "{json}");
     }
 }
 

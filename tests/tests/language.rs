@@ -168,7 +168,7 @@ fn elements_have_numbers() {
     }
 }
 
-/// A map has one key, and bottom stands for no value, in maps and in queues.
+/// A map has one key, bottom stands for no value in maps and in queues, and a store serves the messages of other nodes.
 #[test]
 fn keys_and_values_of_objects() {
     for (row, fault) in [
@@ -180,6 +180,8 @@ fn keys_and_values_of_objects() {
         ("a := r.submit(true)", "true is no message of r: a message is an integer, or a tuple of at least two"),
         ("a := r.submit((1, &x))", "is no message of r"),
         ("a := r.submit((5))", "is no message of r"),
+        ("m.serve", "m has no messages: no thread is on another node"),
+        ("a := m.tryserve", "m has no messages: no thread is on another node"),
     ] {
         let objects = "map s@1; queue q@1; kvstore m = (7); ring r = P1 -> {P1}; x@1 = 0;";
         let text = format!("RDMA_WAIT t {{ {objects} }}\n P1@1 ;\n {row} ;\n");

@@ -58,10 +58,19 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
         }
         Method::Serve { x } | Method::TryServe { x } => {
             let here = world.node_of(thread);
-            let who = world.last_thread(here).filter(|&who| who != thread)?;
-            Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
+            match world.last_thread(here) {
+                Some(who) if who != thread => {
+                    Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
+                }
+                _ => (!has_others(world, here)).then(|| format!("{x} has no messages: no thread is on another node")),
+            }
         }
     }
+}
+
+/// True if a thread of another node may send messages to this one.
+fn has_others(world: &World, here: Node) -> bool {
+    world.threads.iter().any(|&node| node != here)
 }
 
 /// The values to begin with.
@@ -206,8 +215,8 @@ impl Subject for Kvstore {
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         // The last thread of a node serves.
-        let serves = world.last_thread(world.node_of(thread)) == Some(thread)
-            && world.threads.iter().any(|&n| n != world.node_of(thread));
+        let here = world.node_of(thread);
+        let serves = world.last_thread(here) == Some(thread) && has_others(world, here);
         let mut calls = Vec::new();
         for (x, object) in world.objects_of(KVSTORE) {
             for key in (0..object.size as i64).map(Val::Int) {

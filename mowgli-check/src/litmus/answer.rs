@@ -8,8 +8,9 @@ use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use serde::{Serialize, Serializer};
 
+use super::program::wrong_call;
 use super::stuck::{self, StuckKinds};
-use super::test::{Assertion, Quantifier, Test};
+use super::test::{Assertion, Quantifier, Test, TestThread};
 use crate::error::{Code, InputError};
 
 /// The answer to a test.
@@ -123,10 +124,17 @@ impl Serialize for TestVerdict {
 /// The explanation for a program of which no execution ends.
 pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
 
-/// Returns the error in a test that has no meaning, for this reason.
+/// Returns the error in a test that has no meaning, for this reason. Its place is the statement that the reason names.
 #[must_use]
 pub fn ill_defined(test: &Test, why: &str) -> InputError {
-    InputError::new(Code::Value, format!("{}: {why}", test.name))
+    let at = |(thread, (line, text)): (&TestThread, &(usize, String))| {
+        let fault = why.split_once(&wrong_call(*line, text))?.1.split_once(": ")?.1;
+        let message = format!("{}: {} cannot make `{text}`: {fault}", test.name, thread.name);
+        Some(InputError::new(Code::Value, message).at(test.place(*line, text)))
+    };
+    let statements = test.threads.iter().flat_map(|thread| thread.source.iter().map(move |source| (thread, source)));
+    let placed = { statements }.find_map(at);
+    placed.unwrap_or_else(|| InputError::new(Code::Value, format!("{}: {why}", test.name)))
 }
 
 /// Returns the message for a program of which no execution ends.
@@ -154,7 +162,8 @@ impl Answer {
             && let Some(at) = test.standing(thread.index(), results).statement
         {
             let (line, text) = &test.threads[thread.index()].source[at];
-            *why = format!("line {line}, {text}: {why}");
+            let fault = why.split_once(": ").map_or(why.as_str(), |(_, fault)| fault);
+            *why = format!("{}: {fault}", wrong_call(*line, text));
         }
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();

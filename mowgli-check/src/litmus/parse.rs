@@ -147,6 +147,8 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         assertions,
         liveness,
         warnings,
+        file: path.into(),
+        text: text.into(),
     };
     match test.model.notation().and_then(|own| own.fault(&test)) {
         Some(fault) => fail(&parts[0], Code::Unsupported, fault),

@@ -198,8 +198,7 @@ impl StatementChecks {
         };
         let fault = sum.or_else(element).or_else(access)?;
         let (line, text) = &self.thread.source[at];
-        let text = Name::new(&format!("`{text}` in line {line}"));
-        Some(Call::new(self.memory, text.text(), &[Val::Loc(Loc::new(&fault))]))
+        Some(Call::new(self.memory, Name::new(&wrong_call(*line, text)).text(), &[Val::Loc(Loc::new(&fault))]))
     }
 
     /// Returns the access of a word that a statement makes, if its place is in a register.
@@ -212,6 +211,11 @@ impl StatementChecks {
         let is_computed = |arg: &Arg| !arg.registers().is_empty();
         (*library == self.memory && args.iter().any(is_computed)).then_some(statement)
     }
+}
+
+/// Returns the name of the call that no program may make, for a statement.
+pub(super) fn wrong_call(line: usize, statement: &str) -> String {
+    format!("`{statement}` in line {line}")
 }
 
 /// Returns a call whose registers have these values.

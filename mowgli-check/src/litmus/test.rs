@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -404,6 +405,10 @@ pub struct Test {
     pub servers: BTreeSet<Tid>,
     /// The warnings about likely mistakes.
     pub warnings: Vec<Warning>,
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// The text of the file.
+    pub text: Arc<str>,
 }
 
 impl fmt::Display for Assertion {
@@ -420,6 +425,14 @@ impl Test {
     #[must_use]
     pub fn is_meant_vacuous(&self) -> bool {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
+    }
+
+    /// Returns the place of a statement in the text of the test: its line, if the statement is written over several.
+    pub(super) fn place(&self, line: usize, statement: &str) -> Place {
+        let begin: usize = self.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let row = self.text[begin..].lines().next().unwrap_or_default();
+        let (start, length) = row.find(statement).map_or((0, row.len()), |start| (start, statement.len()));
+        Place::of(&self.file, &self.text, begin + start..begin + start + length)
     }
 
     /// Returns the values that the test shows of an outcome.

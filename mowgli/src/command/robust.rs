@@ -67,7 +67,7 @@ fn one_robust(path: &Path, args: &RobustArgs, catalogue: &Catalogue) -> Result<u
     }
     let deadline = Deadline::after(args.timeout).within(args.steps);
     let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
-    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| e.about(&name))?;
+    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| e.within(&name))?;
     if args.json {
         println!("{}", found.json());
     } else {

@@ -1,7 +1,8 @@
 //! Calls as statements: `put(z, x, d)`, `x.write(1)`, `sv.wait(d)`. The method tables define them.
 
 use itertools::Itertools;
-use mowgli_core::ids::{Loc, Name, NodeSet};
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::term::method::{ArgumentKind, Method};
 use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
@@ -352,7 +353,12 @@ impl Reader<'_> {
         }
         let is_access = |library: Name, m: &Method| library == self.memory() && matches!(m.name, "Read" | "Write");
         let by_name = |library: Name, m: &Method| (m.is_statement || !m.is_of_object()) && !is_access(library, m);
-        let all = self.known.methods().filter(|(library, m)| by_name(*library, m));
+        // The model may refuse a call whatever it is of, for example `pollany` where completions come in any order.
+        let is_refused = |library: Name, m: &Method| {
+            let call = Call::new(library, m.name, &[]);
+            m.takes.is_empty() && self.known.library(library).is_some_and(|l| l.fault(&self.world, Tid(1), &call).is_some())
+        };
+        let all = self.known.methods().filter(|(library, m)| by_name(*library, m) && !is_refused(*library, m));
         let flush = self.has_flush().then(|| FLUSH.to_owned());
         let all = all.map(|(_, m)| m.statement()).chain(flush).unique().join(", ");
         format!("{all}; {}; mowgli litmus --statements has all", self.model.elsewhere())
