@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use im::OrdMap;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::body::CallTerm;
+use mowgli_core::term::code::{CodePlace, CodePoint, CodeState};
 use mowgli_core::term::script::{CallOf, CheckOf, Label, Script, ScriptWriter, VarNumber};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -22,14 +22,49 @@ impl Test {
     #[must_use]
     pub fn programs(&self, libraries: &Libraries) -> Vec<Script> {
         let (world, libraries) = (Arc::new(self.world.clone()), Arc::new(libraries.clone()));
-        let program = |(tid, thread): (Tid, &TestThread)| {
-            let (world, libraries) = (Arc::clone(&world), Arc::clone(&libraries));
-            let checks =
-                Arc::new(StatementChecks { thread: thread.clone(), world, libraries, memory: self.model.memory() });
-            ThreadWriter::new(checks, self.world.may_stop(tid)).written()
-        };
-        self.world.tids().zip(&self.threads).map(program).collect()
+        self.world.tids().map(|tid| self.written(tid, &world, Some(Arc::clone(&libraries))).script).collect()
     }
+
+    fn written(&self, tid: Tid, world: &Arc<World>, libraries: Option<Arc<Libraries>>) -> ThreadScript {
+        let (thread, memory) = (self.threads[tid.index()].clone(), self.model.memory());
+        let checks = StatementChecks { thread, world: Arc::clone(world), libraries, memory };
+        ThreadWriter::new(Arc::new(checks), world.may_stop(tid)).written()
+    }
+
+    /// Runs a thread with these results of its calls, and returns the statement at which they are used up.
+    #[must_use]
+    pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
+        let tid = Tid::from_index(thread);
+        // Nothing refuses an access here, so the results are used up at the access itself. That is the same statement.
+        let ThreadScript { script, begins, slots } = self.written(tid, &Arc::new(self.world.clone()), None);
+        let (place, mut results) = (CodePlace { world: &self.world, thread: tid }, results.iter());
+        let mut code = CodeState::start(&script);
+        let is_over = loop {
+            match code.next(place) {
+                CodePoint::Call(_) => match results.next() {
+                    Some(result) => code.returned(*result),
+                    None => break false,
+                },
+                CodePoint::Loop => code.begin(),
+                CodePoint::Iteration(iteration) if iteration.is_silent(code.made()) => break false,
+                CodePoint::Iteration(_) => code.go_on(true),
+                CodePoint::Returned(..) | CodePoint::Ended(_) | CodePoint::Escaped => break true,
+            }
+        };
+        let last = begins.partition_point(|(position, _)| *position <= code.position()).checked_sub(1);
+        let statement = last.filter(|_| !is_over).and_then(|last| begins[last].1);
+        let held = |r: &Name| code.value(slots[r]).unwrap_or(Val::Int(0));
+        Standing { statement, registers: self.threads[thread].registers.iter().map(held).collect() }
+    }
+}
+
+/// The program of a thread, and what it is made of.
+struct ThreadScript {
+    script: Script,
+    /// The first instruction of each part, and the statement whose it is. The end is of none.
+    begins: Vec<(usize, Option<usize>)>,
+    /// The variables of the registers.
+    slots: BTreeMap<Name, VarNumber>,
 }
 
 /// The statement and the registers of a thread at some time.
@@ -41,119 +76,12 @@ pub struct Standing {
     pub registers: Vec<Val>,
 }
 
-impl Test {
-    /// Replays a thread with these results of its calls, and returns the statement at which they are used up.
-    #[must_use]
-    pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
-        let crashes = self.world.may_stop(Tid::from_index(thread));
-        let thread = &self.threads[thread];
-        let mut replay = ThreadReplay { thread, crashes, results, registers: OrdMap::new() };
-        let statement = replay.last_statement();
-        let registers = thread.registers.iter().map(|r| held(&replay.registers, *r)).collect();
-        Standing { statement, registers }
-    }
-}
-
-/// The statements of a thread, made with the results that its calls have had.
-struct ThreadReplay<'a> {
-    thread: &'a TestThread,
-    crashes: bool,
-    /// The results that are left.
-    results: &'a [Val],
-    registers: Registers,
-}
-
-/// The error that the results are used up.
-struct UsedUp;
-
-impl ThreadReplay<'_> {
-    fn result(&mut self) -> Result<Val, UsedUp> {
-        let (first, rest) = self.results.split_first().ok_or(UsedUp)?;
-        self.results = rest;
-        Ok(*first)
-    }
-
-    /// Returns the statement at which the results are used up; `None` if the thread comes to its end.
-    fn last_statement(&mut self) -> Option<usize> {
-        let mut at = 0;
-        // A loop without a call goes round for ever with the same registers.
-        let mut been: Vec<(usize, usize, Registers)> = Vec::new();
-        while at < self.thread.statements.len() {
-            if matches!(self.thread.statements[at], Statement::While(_)) {
-                let now = (at, self.results.len(), self.registers.clone());
-                if been.contains(&now) {
-                    return Some(at);
-                }
-                been.push(now);
-            }
-            match self.next(at) {
-                Ok(next) => at = next?,
-                Err(UsedUp) => return Some(at),
-            }
-        }
-        None
-    }
-
-    /// Returns the statement after the one at `at`; `None` if the thread has stopped.
-    fn next(&mut self, at: usize) -> Result<Option<usize>, UsedUp> {
-        let thread = self.thread;
-        let statement = &thread.statements[at];
-        let next = thread.next(at);
-        let holds = |registers: &Registers, guard: &RegisterCondition| holds(registers, guard);
-        match statement {
-            Statement::Call { .. } | Statement::Await { .. } if self.crashes && self.result()? != Val::Bool(true) => {
-                return Ok(None);
-            }
-            Statement::Call { register, .. } => {
-                for _ in statement.sent() {
-                    self.result()?;
-                }
-                let result = self.result()?;
-                self.registers = set(&self.registers, *register, result);
-            }
-            Statement::Await { call, until, value: awaited } => {
-                let awaited = value(&self.registers, awaited);
-                loop {
-                    let result = self.result()?;
-                    self.registers = set(&self.registers, call.register(), result);
-                    if until.holds(result, awaited) {
-                        break;
-                    }
-                }
-            }
-            Statement::Set(r, arg) => self.registers = self.registers.update(*r, value(&self.registers, arg)),
-            Statement::If(guard) | Statement::While(guard) if !holds(&self.registers, guard) => {
-                return Ok(Some(next[1]));
-            }
-            _ => {}
-        }
-        Ok(next.first().copied())
-    }
-}
-
-/// The values of the registers. The map is persistent, so the states after different results share all other registers.
-/// A register that is not set is 0.
-type Registers = OrdMap<Name, Val>;
-
-/// Returns the value of a register, which is 0 as long as it is not set.
-fn held(registers: &Registers, r: Name) -> Val {
-    registers.get(&r).copied().unwrap_or(Val::Int(0))
-}
-
-fn value(registers: &Registers, arg: &Arg) -> Val {
-    arg.value(&|r| held(registers, r))
-}
-
-fn holds(registers: &Registers, guard: &RegisterCondition) -> bool {
-    guard.is_true(&|arg| value(registers, arg))
-}
-
 /// The checks of the statements of a thread, while it runs.
 struct StatementChecks {
     thread: TestThread,
     world: Arc<World>,
-    /// The libraries of its model.
-    libraries: Arc<Libraries>,
+    /// The libraries of its model, which refuse accesses.
+    libraries: Option<Arc<Libraries>>,
     /// The library of its memory words.
     memory: Name,
 }
@@ -194,7 +122,7 @@ impl StatementChecks {
         };
         let access = || {
             let call = called(self.computed_access(at)?, held);
-            self.libraries.get(call.library)?.fault(&self.world, thread, &call)
+            self.libraries.as_ref()?.get(call.library)?.fault(&self.world, thread, &call)
         };
         let fault = sum.or_else(element).or_else(access)?;
         let (line, text) = &self.thread.source[at];
@@ -237,6 +165,8 @@ struct ThreadWriter {
     end: Label,
     /// The place where a thread goes whose assumption does not hold.
     discarded: Label,
+    /// The first instructions of the statements.
+    begins: Vec<(usize, Option<usize>)>,
 }
 
 impl ThreadWriter {
@@ -244,26 +174,33 @@ impl ThreadWriter {
         let mut writer = ScriptWriter::default();
         let slots = checks.thread.registers.iter().map(|r| (*r, writer.fresh())).collect();
         let (end, discarded) = (writer.label(), writer.label());
-        Self { checks, writer, slots, crashes, end, discarded }
+        Self { checks, writer, slots, crashes, end, discarded, begins: Vec::new() }
     }
 
-    fn written(mut self) -> Script {
+    /// Says whose the next instructions are.
+    fn begin(&mut self, statement: Option<usize>) {
+        self.begins.push((self.writer.position(), statement));
+    }
+
+    fn written(mut self) -> ThreadScript {
         let thread = &Arc::clone(&self.checks).thread;
         self.slots.values().for_each(|slot| self.writer.set(*slot, 0));
         self.block(thread, 0, thread.statements.len());
         self.writer.place(self.end);
+        self.begin(None);
         if self.crashes {
             self.writer.call(CallOf::known(crash::Method::Stop {}.into()), None);
         }
         self.writer.end(Expr::tuple(thread.registers.iter().map(|r| ScriptWriter::value(self.slots[r]))));
         self.writer.place(self.discarded);
         self.writer.escape();
-        self.writer.finish()
+        ThreadScript { script: self.writer.finish(), begins: self.begins, slots: self.slots }
     }
 
     /// Writes the statements from `at` to `end`.
     fn block(&mut self, thread: &TestThread, mut at: usize, end: usize) {
         while at < end {
+            self.begin(Some(at));
             self.check(at);
             let statement = &thread.statements[at];
             if self.crashes && matches!(statement, Statement::Call { .. } | Statement::Await { .. }) {
@@ -345,6 +282,7 @@ impl ThreadWriter {
         self.writer.unless(self.condition(guard), behind);
         let first = self.writer.begin_loop();
         self.block(thread, at + 1, over);
+        self.begin(Some(at));
         self.check(at);
         self.writer.unless(!self.condition(guard), again);
         self.writer.jump(depth, behind);
@@ -396,8 +334,4 @@ static COMPARISONS: LazyLock<[Opaque; 6]> =
 fn compared(comparison: Comparison, a: Expr, b: Expr) -> Expr {
     let position = Comparison::ALL.iter().position(|c| *c == comparison).expect("one of all");
     Expr::opaque("holds", COMPARISONS[position], [a, b])
-}
-
-fn set(registers: &Registers, register: Option<Name>, v: Val) -> Registers {
-    register.map_or_else(|| registers.clone(), |r| registers.update(r, v))
 }

@@ -119,6 +119,12 @@ impl CodeIteration {
     pub fn is_endless(&self, made: usize) -> bool {
         self.is_other && self.start == made && self.others >= SILENT
     }
+
+    /// True if the loop goes round for ever without a call, because nothing changes or because it counts for ever.
+    #[must_use]
+    pub fn is_silent(&self, made: usize) -> bool {
+        self.start == made && (!self.is_other || self.is_endless(made))
+    }
 }
 
 /// The surroundings of an expression of a script.
@@ -193,6 +199,18 @@ impl CodeState {
     pub fn of_call(script: &Script, call: &Call) -> Self {
         let args = call.args.clone();
         Self { at: Activation::of(script.clone(), args), ..Self::start(script) }
+    }
+
+    /// Returns the number of the instruction at which the thread is.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at.position
+    }
+
+    /// Returns the value of a variable; `None` if it has none, or if nothing reads it again.
+    #[must_use]
+    pub fn value(&self, slot: VarNumber) -> Option<Val> {
+        self.at.value(slot)
     }
 
     /// Returns the number of calls that have returned.

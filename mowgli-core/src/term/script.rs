@@ -287,6 +287,12 @@ impl ScriptWriter {
         Label(self.labels.len() - 1)
     }
 
+    /// Returns the number of the next instruction.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.instructions.len()
+    }
+
     /// Places a label before the next instruction.
     pub fn place(&mut self, label: Label) {
         self.labels[label.0] = self.instructions.len();
