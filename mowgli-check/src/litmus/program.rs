@@ -22,13 +22,13 @@ impl Test {
     #[must_use]
     pub fn programs(&self, libraries: &Libraries) -> Vec<Script> {
         let (world, libraries) = (Arc::new(self.world.clone()), Arc::new(libraries.clone()));
-        self.world.tids().map(|tid| self.written(tid, &world, Some(Arc::clone(&libraries))).script).collect()
+        self.world.tids().map(|tid| self.writer(tid, &world, Some(Arc::clone(&libraries))).written().script).collect()
     }
 
-    fn written(&self, tid: Tid, world: &Arc<World>, libraries: Option<Arc<Libraries>>) -> ThreadScript {
+    fn writer(&self, tid: Tid, world: &Arc<World>, libraries: Option<Arc<Libraries>>) -> ThreadWriter {
         let (thread, memory) = (self.threads[tid.index()].clone(), self.model.memory());
         let checks = StatementChecks { thread, world: Arc::clone(world), libraries, memory };
-        ThreadWriter::new(Arc::new(checks), world.may_stop(tid)).written()
+        ThreadWriter::new(Arc::new(checks), world.may_stop(tid))
     }
 
     /// Runs a thread with these results of its calls, and returns the statement at which they are used up.
@@ -36,7 +36,9 @@ impl Test {
     pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
         let tid = Tid::from_index(thread);
         // Nothing refuses an access here, so the results are used up at the access itself. That is the same statement.
-        let ThreadScript { script, begins, slots } = self.written(tid, &Arc::new(self.world.clone()), None);
+        let mut writer = self.writer(tid, &Arc::new(self.world.clone()), None);
+        writer.slots.values().for_each(|slot| writer.writer.keep(*slot));
+        let ThreadScript { script, begins, slots } = writer.written();
         let (place, mut results) = (CodePlace { world: &self.world, thread: tid }, results.iter());
         let mut code = CodeState::start(&script);
         let is_over = loop {

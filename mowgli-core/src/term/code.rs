@@ -16,6 +16,8 @@
 
 use std::sync::Arc;
 
+use im::OrdMap;
+
 use crate::event::Call;
 use crate::expr::{Expr, Surroundings, Var};
 use crate::few::Few;
@@ -30,7 +32,7 @@ struct Activation {
     script: Script,
     position: usize,
     /// The values of variables.
-    values: Vec<(VarNumber, Val)>,
+    values: OrdMap<VarNumber, Val>,
     /// The arguments of the call whose body this is.
     args: Few<Val>,
 }
@@ -154,26 +156,23 @@ impl Surroundings for CodeScope<'_> {
 
 impl Activation {
     fn of(script: Script, args: Few<Val>) -> Self {
-        Self { script, position: 0, values: Vec::new(), args }
+        Self { script, position: 0, values: OrdMap::new(), args }
     }
 
     fn value(&self, slot: VarNumber) -> Option<Val> {
-        self.values.iter().find(|(own, _)| *own == slot).map(|(_, v)| *v)
+        self.values.get(&slot).copied()
     }
 
-    /// Sets a variable. The variables are in order.
     fn set(&mut self, slot: VarNumber, v: Val) {
-        match self.values.binary_search_by_key(&slot, |(own, _)| *own) {
-            Ok(at) => self.values[at].1 = v,
-            Err(at) => self.values.insert(at, (slot, v)),
-        }
+        self.values.insert(slot, v);
     }
 
     /// Forgets the variables that do not matter before an instruction.
     fn forget(&mut self, before: usize) {
         let live = self.script.live(before);
         if self.values.len() > live.len() {
-            self.values.retain(|(slot, _)| live.contains(slot));
+            let dead: Few<VarNumber> = self.values.keys().copied().filter(|slot| !live.contains(slot)).collect();
+            dead.iter().for_each(|slot| _ = self.values.remove(slot));
         }
     }
 

@@ -266,6 +266,8 @@ pub struct ScriptWriter {
     pub(super) next: VarNumber,
     /// The points at which a thread stops, and where it goes then.
     pub(super) points: Option<(StopPoints, Label)>,
+    /// The variables whose values matter at each place.
+    kept: Vec<VarNumber>,
 }
 
 impl ScriptWriter {
@@ -273,6 +275,11 @@ impl ScriptWriter {
     pub fn fresh(&mut self) -> VarNumber {
         self.next += 1;
         self.next - 1
+    }
+
+    /// Says that the value of a variable matters at each place, because somebody looks at it there.
+    pub fn keep(&mut self, slot: VarNumber) {
+        self.kept.push(slot);
     }
 
     /// Returns a variable as an expression.
@@ -384,7 +391,7 @@ impl ScriptWriter {
                 _ => {}
             }
         }
-        let live = live(&self.instructions);
+        let live = live(&self.instructions, &self.kept);
         let carried: Vec<(usize, Box<[VarNumber]>)> = (0..self.instructions.len())
             .filter_map(|end| match self.instructions[end] {
                 Instruction::Again(first) => Some((first - 1, carried(&self.instructions[first..end], &live[first]))),
@@ -445,8 +452,9 @@ fn reads(instruction: &Instruction, read: &mut dyn FnMut(VarNumber)) {
     }
 }
 
-/// Computes for each instruction the variables whose values may matter before it.
-fn live(instructions: &[Instruction]) -> Vec<BTreeSet<VarNumber>> {
+/// Computes for each instruction the variables whose values may matter before it: those that are kept, and those read before they
+/// are set again.
+fn live(instructions: &[Instruction], kept: &[VarNumber]) -> Vec<BTreeSet<VarNumber>> {
     let mut live = vec![BTreeSet::new(); instructions.len() + 1];
     loop {
         let mut has_changed = false;
@@ -469,6 +477,7 @@ fn live(instructions: &[Instruction]) -> Vec<BTreeSet<VarNumber>> {
                 Instruction::Loop(_) | Instruction::Check(_) | Instruction::Results(_) => live[at + 1].clone(),
             };
             reads(instruction, &mut |slot| _ = own.insert(slot));
+            own.extend(kept);
             if own != live[at] {
                 live[at] = own;
                 has_changed = true;
