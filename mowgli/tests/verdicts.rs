@@ -107,7 +107,11 @@ fn statements_without_a_meaning_are_errors() {
             assert!(command == "walk" || all.contains(&format!("{test}:{line}:2")), "{command}: {all}");
         }
         let json: Value = serde_json::from_str(mowgli(&["litmus", "--json", &test]).out.trim()).unwrap();
-        assert_eq!((&json["line"], &json["column"], &json["file"]), (&line.into(), &2.into(), &test.as_str().into()), "{json}");
+        assert_eq!(
+            (&json["line"], &json["column"], &json["file"]),
+            (&line.into(), &2.into(), &test.as_str().into()),
+            "{json}"
+        );
         assert!(json["message"].as_str().unwrap().starts_with("t: P1 cannot make"), "{json}");
     }
 }

@@ -120,7 +120,7 @@ fn a_library_is_one_of_those_below() {
 fn sizes_keys_and_servers_are_those_that_there_are() {
     let m = Val::Loc(Loc::new("m"));
     let tuple = |n: usize| Val::tuple(&vec![Val::Int(1); n]);
-    let mut world = World::new(1, &[Node(1), Node(1)]);
+    let mut world = World::new(2, &[Node(1), Node(1), Node(2)]);
     world.objects.insert(Loc::new("m"), msw::words(Node(1), 2));
     world.objects.insert(Loc::new("n"), msw::words(Node(1), 3));
     let fault = |thread, method, args: &[Val]| Msw.fault(&world, Tid(thread), &Call::new(MSW, method, args));

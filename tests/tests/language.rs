@@ -168,6 +168,47 @@ fn elements_have_numbers() {
     }
 }
 
+/// A value that a lock, a barrier, a store or a poll forbids has no element, and no execution has it. One that is allowed is an error,
+/// also if other threads then wait for ever.
+#[test]
+fn elements_count_in_executions() {
+    let polls = "RDMA_TSO t\n{ k@2 = 9; z@2 = 0; s@1 = 0; w@2[2] = 0; }\n P1@1 | P2@2 ;\n put(k, s) | get(k, z) ;\n ";
+    let both = "RDMA_WAIT t\n{ barrier b = {P1, P2}; weak lock l at 1; kvstore m = (7, bot); x@1 = 9; w@1[2] = 0; }\n P1@1 | P2@1 ;\n ";
+    for (head, rows, wanted) in [
+        (polls, "| poll(2) ;\n | c := k ;\n | w[c] := 1", Ok("c=0")),
+        (polls, "| c := k ;\n | w[c] := 1", Err("w[9] is not declared")),
+        (both, "x := 1 | bar(b) ;\n bar(b) | c := x ;\n | w[c] := 4", Ok("c=1")),
+        (both, "x := 1 | bar(b) ;\n bar(b) | c := x ;\n bar(b) | w[c] := 4 ;\n | bar(b)", Ok("c=1")),
+        (both, "bar(b) | bar(b) ;\n x := 1 | c := x ;\n bar(b) | w[c] := 4 ;\n | bar(b)", Err("w[9] is not declared")),
+        (
+            both,
+            "acq(l) | acq(l) ;\n x := 2 | c := x ;\n x := 0 | assume c != 9 ;\n rel(l) | w[c] := 4 ;\n | rel(l)",
+            Ok("c=0"),
+        ),
+        (both, "acq(l) | acq(l) ;\n x := 1 | c := x ;\n rel(l) | w[c] := 4 ;\n | rel(l)", Err("w[9] is not declared")),
+        (both, "acq(l) | acq(l) ;\n | c := x ;\n | w[c] := 4 ;\n | rel(l)", Err("w[9] is not declared")),
+        (
+            both,
+            "x := 1 | d := m.lookup(0) ;\n e := m.update(0, 8) | c := x ;\n | assume d = 8 ;\n | w[c] := 1",
+            Ok("c=1 d=8 e=true"),
+        ),
+        (
+            both,
+            "x := 1 | d := m.lookup(0) ;\n e := m.update(0, 8) | c := x ;\n | assume d = 7 ;\n | w[c] := 1",
+            Err("w[9] is not declared"),
+        ),
+    ] {
+        let test = parse("t.litmus", &format!("{head}{rows} ;\n")).unwrap();
+        let answer = solve(&test, &[], Limits::default());
+        match wanted {
+            Ok(outcome) => assert_eq!((outcomes(&test, &answer), answer.stop()), (set([outcome]), None), "{rows}"),
+            Err(why) => {
+                assert!(answer.stop().is_some_and(|stop| stop.to_string().contains(why)), "{rows}: {:?}", answer.stop())
+            }
+        }
+    }
+}
+
 /// A map has one key, bottom stands for no value in maps and in queues, and a store serves the messages of other nodes.
 #[test]
 fn keys_and_values_of_objects() {

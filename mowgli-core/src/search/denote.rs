@@ -7,7 +7,7 @@
 //!  - Other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too if
 //!    nothing outside it reads its writes: see `docs/search.md`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
@@ -54,6 +54,8 @@ pub struct Unfolding {
     /// The executions that violate an assumption, each up to that point. Their writes count as well: one of them may
     /// give a later read another result, with which the assumption holds.
     pub discarded: BTreeSet<Trace>,
+    /// The executions up to a call of the program that no program may make, each with the fault. Their writes count as well.
+    pub faults: BTreeMap<Trace, String>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
     /// The same for a loop with remembered rounds, each of which matters.
@@ -108,6 +110,13 @@ impl Denotation<'_> {
         let discarded = self.trace(self.events.len(), Val::Unit);
         self.result.discarded.insert(discarded);
         self.result.too_many |= self.result.discarded.len() > limit;
+    }
+
+    /// Keeps the events as an execution up to a fault, and notes if there are now more than `limit` of these.
+    fn fault(&mut self, why: String, limit: usize) {
+        let faulty = self.trace(self.events.len(), Val::Unit);
+        self.result.faults.insert(faulty, why);
+        self.result.too_many |= self.result.faults.len() > limit;
     }
 
     /// Returns the first `length` events as a trace.
@@ -251,7 +260,7 @@ impl Unfolder<'_> {
         };
         if let Some(fault) = library.fault(self.world, state.thread, call) {
             let why = format!("{}: {fault}", makes());
-            return state.ill_defined(why);
+            return if within.is_some() { state.ill_defined(why) } else { state.fault(why, self.limit) };
         }
         let results = library.returns(self.world, &state.events, state.thread, call, state.cells);
         if results.is_empty() {

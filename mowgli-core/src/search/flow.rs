@@ -70,7 +70,7 @@ use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooMany, Ways
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
 use crate::search::read_class::{ReadClass, ReadClasses};
-use crate::search::runs::{Run, Skeleton, Stop, group};
+use crate::search::runs::{Faulty, Run, Skeleton, Stop, group};
 use crate::search::solver::Flow;
 use crate::search::thin_air::excludes_thin_air;
 use crate::search::thread::{Frontier, LastIteration, ThreadState, Threads};
@@ -183,9 +183,28 @@ impl<'n> Position<'n> {
         matches!(self.point.frontier, Frontier::Reads(_))
     }
 
+    fn has_ended(&self) -> bool {
+        self.point.frontier == Frontier::Ended
+    }
+
+    /// Returns the fault of the call of the program that the thread would make next.
+    fn fault(&self) -> Option<&'n str> {
+        match &self.point.frontier {
+            Frontier::IllDefined(why) if self.point.within().is_none() => Some(why),
+            _ => None,
+        }
+    }
+
+    /// True if the search ends here, because of a limit or of a body that is not well defined.
+    fn is_cut_off(&self) -> bool {
+        matches!(self.point.frontier, Frontier::Bound { .. } | Frontier::IllDefined(_)) && self.fault().is_none()
+    }
+
     /// True if the thread makes no further step.
     fn rests(&self) -> bool {
-        self.stays || matches!(self.point.frontier, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
+        self.stays
+            || self.fault().is_some()
+            || matches!(self.point.frontier, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
     }
 }
 
@@ -235,6 +254,8 @@ struct Explorer<'p, 'a, 'n> {
     is_too_large: bool,
     wanted: Wanted,
     found: BTreeMap<Vec<usize>, Final<'n>>,
+    /// The states in which a thread is at a call that no program may make. Specifications may forbid what it has read.
+    faults: BTreeMap<Vec<usize>, Final<'n>>,
     stop: Option<Stop>,
     bound: Option<String>,
     /// True if something may read a write of an iteration that ended without a break.
@@ -315,6 +336,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         is_too_large: false,
         wanted,
         found: BTreeMap::new(),
+        faults: BTreeMap::new(),
         stop: None,
         bound: None,
         reads_rounds: rounds == 0,
@@ -345,6 +367,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
             (explorer.stop, explorer.bound, explorer.is_idle_unknown) = (None, None, false);
             (explorer.pruned, explorer.is_pruned_early) = (Vec::new(), false);
             explorer.found.clear();
+            explorer.faults.clear();
             explorer.idle.clear();
             explorer.ended.clear();
         }
@@ -355,6 +378,10 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
     }
+    match problem.first_fault(explorer.faults.values().flat_map(faulty)) {
+        Ok(fault) => explorer.stop = fault.map(Stop::IllDefined).or(explorer.stop),
+        Err(stop) => _ = explorer.stop.get_or_insert(stop),
+    }
     let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, is_idle_unknown, .. } = explorer;
     if reads_rounds {
         stop = stop.or(bound.take().map(Stop::Loop));
@@ -362,6 +389,18 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let (threads, together) = skeletons(world.threads.len(), &found);
     let idle = (wanted != Wanted::Ended && !cannot_end && !is_idle_unknown).then(|| idle.into_iter().collect());
     Some(Runs { threads, together, stop, bound, states, idle })
+}
+
+/// Returns each fault in states for which the last positions of threads stand.
+fn faulty(ends: &Final<'_>) -> impl Iterator<Item = Faulty> {
+    ends.iter().map(|of| of.iter()).multi_cartesian_product().flat_map(|points| {
+        let places = points.into_iter().map(|point| Position::at(point)).collect_vec();
+        let runs = places.iter().map(|place| place.point.run().clone()).collect_vec();
+        let is_over = places.iter().all(|place| place.has_ended() || place.fault().is_some());
+        let faults =
+            places.into_iter().enumerate().filter_map(|(thread, place)| Some((thread, place.fault()?.to_owned())));
+        faults.map(move |(thread, why)| Faulty { runs: runs.clone(), thread, why, is_over }).collect_vec()
+    })
 }
 
 /// Returns the skeletons of the runs that were found, and the combinations of them.
@@ -425,6 +464,10 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             return Flow::Continue;
         }
         self.states += 1;
+        if state.iter().any(|place| place.fault().is_some()) {
+            let ends = state.iter().enumerate().map(|(t, place)| self.ends(t, place)).collect();
+            self.faults.insert(state.iter().map(|place| place.point.id).collect(), ends);
+        }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
@@ -463,7 +506,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             state[t].postponed = Some(now);
             state[t].covered |= covered;
         }
-        if self.wanted != Wanted::Ended {
+        if self.wanted != Wanted::Ended && state.iter().all(|place| place.fault().is_none()) {
             self.idle(&state, &names, &available, now + 1);
         }
         Flow::Continue
@@ -550,7 +593,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 }
             }
         }
-        if state.iter().all(|p| p.point.frontier == Frontier::Ended) {
+        if state.iter().all(Position::has_ended) {
             // Nothing reads an iteration of this state, and nothing more will. So each iteration is idle unless its last write is
             // observed, and the execution without it is found on another path.
             let is_idle = has_rounds && !self.reads_rounds && self.problem.observed.is_empty();
@@ -561,9 +604,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             }
             return Ok(None);
         }
-        let is_cut_off =
-            |p: &&Position<'n>| matches!(p.point.frontier, Frontier::Bound { .. } | Frontier::IllDefined(_));
-        if let Some(place) = state.iter().find(is_cut_off) {
+        if let Some(place) = state.iter().find(|place| place.is_cut_off()) {
             drop(prefixes);
             self.cut_off(&place.point.frontier);
             return Ok(None);
@@ -602,7 +643,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             if place.rests() {
-                waits[t] = place.point.frontier != Frontier::Ended;
+                waits[t] = !place.has_ended() && place.fault().is_none();
                 continue;
             }
             let ways = known[t].get_or_insert_with(|| self.ways(Tid::from_index(t), *place, prefix, available, now));
@@ -645,7 +686,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             return false;
         }
         // If no thread continues, the next question is whether they repeat their loops for ever.
-        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.frontier == Frontier::Ended) {
+        if state.iter().zip(waits).all(|(place, waits)| *waits || place.has_ended()) {
             return false;
         }
         let Some(reached) = self.reachability(state, waits, is_first, prefix, any) else { return false };

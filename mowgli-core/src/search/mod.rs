@@ -11,6 +11,7 @@ mod coherence;
 pub mod compile;
 pub mod denote;
 pub mod enumerate;
+mod faults;
 pub mod flow;
 pub mod forbidden;
 pub mod graph;

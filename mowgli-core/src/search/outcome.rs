@@ -151,18 +151,34 @@ impl Problem<'_> {
     /// Returns the runs of a small program whose threads do the same whatever they read, for example of most litmus
     /// tests. This needs no search over states.
     fn plain_runs(&self) -> Option<Runs> {
-        let is_plain = |runs: &Runs| runs.stop.is_none() && runs.threads.iter().all(|t| t.len() <= 1);
-        self.implementations.is_empty().then(|| self.guessed_runs(PLAIN.min(self.limits.traces))).filter(is_plain)
+        let is_plain = |guesses: &Skeletons| {
+            let has_one = guesses.threads.iter().all(|t| t.len() <= 1);
+            has_one && guesses.stop.is_none() && guesses.faulty.iter().all(Vec::is_empty)
+        };
+        let guesses = self.implementations.is_empty().then(|| self.guesses(PLAIN.min(self.limits.traces)));
+        Some(self.runs_of(guesses.filter(is_plain)?)).filter(|runs| runs.stop.is_none())
     }
 
-    /// Returns the runs of the program if it tries every value that some write could write, at most so many for each
-    /// thread.
+    /// Returns the runs of each thread if it tries every value that some write could write, at most so many for each.
+    fn guesses(&self, most: usize) -> Skeletons {
+        skeletons(&Unfolder { limit: most, ..self.unfolder() }, self.programs)
+    }
+
     fn guessed_runs(&self, most: usize) -> Runs {
-        let unfolder = Unfolder { limit: most, ..self.unfolder() };
-        let Skeletons { threads, stop, goes_round } = skeletons(&unfolder, self.programs);
+        self.runs_of(self.guesses(most))
+    }
+
+    /// Returns the combinations of guessed runs.
+    fn runs_of(&self, guesses: Skeletons) -> Runs {
+        let fault = self.first_fault(guesses.faults());
+        let Skeletons { threads, stop, goes_round, .. } = guesses;
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let in_time = choices.take_while(|_| !(self.limits.expired)());
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
+        let stop = match fault {
+            Ok(fault) => fault.map(Stop::IllDefined).or(stop),
+            Err(late) => stop.or(Some(late)),
+        };
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
     }

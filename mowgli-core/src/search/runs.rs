@@ -103,6 +103,18 @@ pub(crate) fn with_room<T: Clone>(list: &[T]) -> Vec<T> {
     copy
 }
 
+/// A thread at a call that no program may make, beside runs of the other threads.
+pub(crate) struct Faulty {
+    /// A run of each thread.
+    pub runs: Vec<Run>,
+    /// The thread at the call.
+    pub thread: usize,
+    /// The fault of the call.
+    pub why: String,
+    /// True if no thread makes another call.
+    pub is_over: bool,
+}
+
 /// Runs of one thread that differ in data only: same calls up to data, same subevents on the same cells.
 /// They share one search.
 #[derive(Clone, Debug)]
@@ -222,19 +234,42 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 
 /// Computes the skeletons of every thread of `programs`.
 pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Script]) -> Skeletons {
-    let Guessed { ended, waits, stop, .. } = guessed(unfolder, programs);
+    let Guessed { ended, begun, faulty, waits, stop } = guessed(unfolder, programs);
     let goes_round = waits || ended.iter().flatten().any(|run| !run.trace.rounds.is_empty());
-    Skeletons { threads: ended.into_iter().map(group).collect(), stop, goes_round }
+    Skeletons { threads: ended.into_iter().map(group).collect(), begun, faulty, stop, goes_round }
 }
 
 /// The skeletons of every thread of a program.
 pub struct Skeletons {
     /// The skeletons of each thread.
     pub threads: Vec<Vec<Skeleton>>,
+    /// For each thread the beginnings of runs that do not end.
+    pub begun: Vec<Vec<Run>>,
+    /// For each thread the runs up to a call that no program may make, with the fault.
+    pub faulty: Vec<Vec<(Run, String)>>,
     /// The reason why the computation was cut off, if it was.
     pub stop: Option<Stop>,
     /// Whether some thread can wait, or end a round of a loop without a break.
     pub goes_round: bool,
+}
+
+impl Skeletons {
+    /// Returns each fault beside each run of the other threads.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = Faulty> + '_ {
+        let all =
+            self.faulty.iter().enumerate().flat_map(|(thread, own)| own.iter().map(move |faulty| (thread, faulty)));
+        all.flat_map(|(thread, (faulty, why))| {
+            let ended = |t: usize| self.threads[t].iter().flat_map(|s| &s.runs).map(|run| (run, true));
+            let of_other = |t: usize| ended(t).chain(self.begun[t].iter().map(|run| (run, false))).collect_vec();
+            let options = (0..self.threads.len()).map(|t| if t == thread { vec![(faulty, true)] } else { of_other(t) });
+            options.multi_cartesian_product().map(move |choice| Faulty {
+                is_over: choice.iter().all(|(_, has_ended)| *has_ended),
+                runs: choice.into_iter().map(|(run, _)| run.clone()).collect(),
+                thread,
+                why: why.clone(),
+            })
+        })
+    }
 }
 
 /// The runs that the justified values permit.
@@ -244,6 +279,8 @@ struct Guessed {
     /// For each thread the beginnings of runs that do not end, up to the first unjustified read. Their writes count,
     /// because other threads may read them.
     begun: ThreadRuns,
+    /// For each thread the runs up to a call that no program may make, with the fault.
+    faulty: Vec<Vec<(Run, String)>>,
     /// Whether some thread waits for a value that is missing, or has reached the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
@@ -254,7 +291,7 @@ fn guessed(unfolder: &Unfolder<'_>, programs: &[Script]) -> Guessed {
     let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
     loop {
-        let Guessed { ended, begun, waits, stop } = all_runs(unfolder, programs, &written, &of_threads);
+        let Guessed { ended, begun, faulty, waits, stop } = all_runs(unfolder, programs, &written, &of_threads);
         let before = of_threads.clone();
         for (of_thread, own) in of_threads.iter_mut().zip(ended.iter().zip(&begun)) {
             own.0.iter().chain(own.1).for_each(|run| highest(of_thread, &writes_of(run)));
@@ -280,7 +317,7 @@ fn guessed(unfolder: &Unfolder<'_>, programs: &[Script]) -> Guessed {
             _ => round > 4 * (links + 1),
         };
         if !changed || given_up {
-            return Guessed { ended, begun, waits, stop };
+            return Guessed { ended, begun, faulty, waits, stop };
         }
         round += 1;
     }
@@ -305,13 +342,13 @@ fn most_writes(of_threads: &[Rank]) -> Rank {
 
 fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValues, of_threads: &[Rank]) -> Guessed {
     let (mut stop, mut waits) = (None, false);
-    let mut all_begun = Vec::new();
+    let (mut all_begun, mut all_faulty) = (Vec::new(), Vec::new());
     let cells = |cell: Cell| {
         let by_others = written.get(&cell).into_iter().flatten().flat_map(Ranked::keys).copied();
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
-        let Unfolding { traces, waiting, discarded, hit, hit_remembered, too_many, ill_defined } =
+        let Unfolding { traces, waiting, discarded, faults, hit, hit_remembered, too_many, ill_defined } =
             unfolder.unfold(thread, program, &cells);
         if let Some(why) = ill_defined {
             stop = Some(Stop::IllDefined(why));
@@ -335,6 +372,9 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
                 None => ended.push(run),
             }
         }
+        let of_fault =
+            |(trace, why): (&Trace, &String)| runs(vec![trace.clone()]).map(|run| (run, why.clone())).collect_vec();
+        let faulty = faults.iter().flat_map(of_fault).filter(|(run, _)| justified(run).is_none()).collect();
         let mut begin = |traces: BTreeSet<Trace>| {
             let mut is_justified = false;
             for run in runs(traces.into_iter().collect()) {
@@ -346,11 +386,13 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
         };
         waits |= begin(waiting);
         begin(discarded);
+        begin(faults.into_keys().collect());
         all_begun.push(begun.into_iter().collect());
+        all_faulty.push(faulty);
         ended
     });
     let ended = threads.collect();
-    Guessed { ended, begun: all_begun, waits, stop }
+    Guessed { ended, begun: all_begun, faulty: all_faulty, waits, stop }
 }
 
 fn initial(unfolder: &Unfolder<'_>, cell: Cell) -> Val {

@@ -508,9 +508,33 @@ impl Problem<'_> {
                 library.is_well_formed(self.world, &own)
             })
         };
-        let is_said = |library: &dyn Hints, own: &[&Event]| {
+        self.first_said(of, continued, &|library: &dyn Hints, own: &[&Event]| {
             library.admits(self.world, own) && (!was_covered(library) || library.is_well_formed(self.world, own))
+        })
+    }
+
+    /// True if an execution of these runs may be consistent. It may be one that no specification covers.
+    pub(super) fn has_execution(&self, runs: &[Run], is_covered: bool) -> Result<bool, Stop> {
+        let is_said = |library: &dyn Hints, own: &[&Event]| {
+            library.admits(self.world, own) && (!is_covered || library.is_well_formed(self.world, own))
         };
+        Ok(self.first_said(None, &Continued::new(runs.iter()), &is_said)?.is_some())
+    }
+
+    /// True if specifications cover these runs, together with the calls that threads then owe.
+    pub(super) fn covers(&self, runs: &[Run]) -> bool {
+        let is_covered = |library: &dyn Hints, own: &[&Event]| library.is_well_formed(self.world, own);
+        let all = self.with_unfinished(Continued::new(runs.iter()));
+        all.iter().any(|continued| self.all_say(&continued.events(), is_covered))
+    }
+
+    /// Returns the same, of which each library says this.
+    fn first_said(
+        &self,
+        of: Option<&Execution>,
+        continued: &Continued,
+        is_said: &dyn Fn(&dyn Hints, &[&Event]) -> bool,
+    ) -> Result<Option<Execution>, Stop> {
         for mut continued in self.with_unfinished(continued.clone()) {
             // The search leaves out iterations from which nothing reads, and these are the given ones.
             continued.skeletons.iter_mut().for_each(|skeleton| skeleton.runs[0].trace.rounds.clear());

@@ -356,7 +356,8 @@ impl Reader<'_> {
         // The model may refuse a call whatever it is of, for example `pollany` where completions come in any order.
         let is_refused = |library: Name, m: &Method| {
             let call = Call::new(library, m.name, &[]);
-            m.takes.is_empty() && self.known.library(library).is_some_and(|l| l.fault(&self.world, Tid(1), &call).is_some())
+            m.takes.is_empty()
+                && self.known.library(library).is_some_and(|l| l.fault(&self.world, Tid(1), &call).is_some())
         };
         let all = self.known.methods().filter(|(library, m)| by_name(*library, m) && !is_refused(*library, m));
         let flush = self.has_flush().then(|| FLUSH.to_owned());

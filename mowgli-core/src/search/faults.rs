@@ -1,0 +1,43 @@
+//! Calls that no program may make, in executions that the specifications allow.
+//!
+//! A search comes to such a call with results that the events so far permit. A lock, a barrier or an order that is chosen later may
+//! forbid them. For example, a reader behind a barrier does not find the value from before. So a fault counts if some consistent
+//! execution has the calls of its thread and the first ones of each other thread.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+
+use crate::search::problem::Problem;
+use crate::search::runs::{Faulty, Stop};
+
+impl Problem<'_> {
+    /// Returns the first of these faults that some execution has.
+    ///
+    /// # Errors
+    /// The limit that cut the search short.
+    pub(crate) fn first_fault(&self, faults: impl Iterator<Item = Faulty>) -> Result<Option<String>, Stop> {
+        let mut seen = BTreeSet::new();
+        for Faulty { runs, thread, why, is_over } in faults {
+            let beginnings = runs.iter().enumerate().map(|(t, run)| {
+                let least = if t == thread { run.shapes.len() } else { 0 };
+                (least..=run.shapes.len()).rev().map(|length| run.beginning(length))
+            });
+            let mut is_covered = false;
+            for begun in beginnings.collect_vec().into_iter().multi_cartesian_product() {
+                if (self.limits.expired)() {
+                    return Err(Stop::Time);
+                }
+                is_covered |= self.covers(&begun);
+                if seen.insert(begun.clone()) && self.has_execution(&begun, true)? {
+                    return Ok(Some(why));
+                }
+            }
+            // If the client breaks an assumption whatever happens, no specification forbids what was read.
+            if !is_covered && is_over && self.has_execution(&runs, false)? {
+                return Ok(Some(why));
+            }
+        }
+        Ok(None)
+    }
+}
