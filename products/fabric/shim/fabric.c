@@ -305,6 +305,11 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
     return 0;
 }
 
+// Writes the address of an endpoint, at most `*length` bytes.
+int fabric_end_name(struct fabric_end *end, void *name, size_t *length) {
+    return fi_getname(&end->active->endpoint->fid, name, length);
+}
+
 // Copies bytes of the own memory, at most as many as `fabric_node_limits` says, to `at` of a peer. They have been read when this
 // returns, so a completion does not follow.
 int fabric_put(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {

@@ -242,7 +242,7 @@ impl Group {
             #[cfg(libfabric)]
             {
                 let net = Ofi::open(company, provider, &made, self.declared.limit)?;
-                net.going_on(|| work(&net))
+                net.going_on(|| net.meet().and_then(|()| work(&net)))
             }
             #[cfg(not(libfabric))]
             provider.check().map(|()| unreachable!("without libfabric no other provider can be used"))

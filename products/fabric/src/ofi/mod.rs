@@ -3,13 +3,14 @@
 //! other thread has an endpoint of its own. A further thread of each node progresses the operations of other nodes
 //! while no other thread does.
 
+mod connections;
 mod layout;
 mod port;
 mod queue;
 mod raw;
 mod watchdog;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,6 +52,9 @@ pub(crate) struct Ofi<'a> {
     node: Arc<raw::NodeMemory>,
     layout: Layout,
     peers: Vec<raw::Peer>,
+    /// The names of the nodes, by rank.
+    names: Vec<Vec<u8>>,
+    is_tcp: bool,
     /// The largest numbers of words: of a put without a completion, and of any operation that keeps its order.
     limits: [usize; 2],
     /// True if each put has read its source when it is posted.
@@ -82,8 +86,8 @@ fn locked(queue: &Mutex<OpQueue>) -> MutexGuard<'_, OpQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The description that a process sends of its node: its address in hexadecimal, and the key and base of its memory.
-type NodeDescription = (String, u64, u64);
+/// The description that a process sends of its node: its address, and the key and base of its memory.
+type NodeDescription = (Vec<u8>, u64, u64);
 
 impl<'a> Ofi<'a> {
     /// Opens the network of a company, with the words of a group. Threads give up after the time limit.
@@ -110,19 +114,16 @@ impl<'a> Ofi<'a> {
             queues.insert(t, Mutex::new(queue));
         }
         let ((key, base), limits) = (node.memory(), node.limits());
-        let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
-        let said: NodeDescription = (digits, key, base);
+        let said: NodeDescription = (node.name().map_err(|e| failed("no address", e))?, key, base);
         let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
         let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
-        let known = |(digits, key, base): &NodeDescription| {
-            let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
-            let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
-            Some(raw::Peer { address: node.know(&name).ok()?, key: *key, base: *base })
+        let known = |(rank, said): (usize, &String)| {
+            let (name, key, base): NodeDescription = serde_json::from_str(said).map_err(|_| unknown(rank))?;
+            let address = node.know(&name).map_err(|_| unknown(rank))?;
+            Ok((raw::Peer { address, key, base }, name))
         };
-        let peer = |(rank, said): (usize, &String)| {
-            serde_json::from_str(said).ok().and_then(|said| known(&said)).ok_or_else(|| unknown(rank))
-        };
-        let peers = all.iter().enumerate().map(peer).collect::<Result<_, _>>()?;
+        let peers: Vec<_> = all.iter().enumerate().map(known).collect::<Result<_, Fault>>()?;
+        let (peers, names) = peers.into_iter().unzip();
         let went_on = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
@@ -144,6 +145,8 @@ impl<'a> Ofi<'a> {
             node,
             layout,
             peers,
+            names,
+            is_tcp: provider == Provider::Tcp,
             limits,
             reads_at_once,
             own_by_cpu,
@@ -155,6 +158,47 @@ impl<'a> Ofi<'a> {
             visits,
             _watchdog: watchdog,
         })
+    }
+
+    /// Connects all threads with all nodes, and lets nobody else connect. Over `tcp` others could send answers to operations.
+    pub(crate) fn meet(&self) -> Result<(), Fault> {
+        if !self.is_tcp {
+            return Ok(());
+        }
+        // Nobody uses the last word of the memory.
+        let own = self.node.words().len() - 1;
+        for queue in self.queues.values() {
+            let queue = &mut *locked(queue);
+            for (node, &peer) in self.peers.iter().enumerate().filter(|(node, _)| *node != self.company.rank()) {
+                let begun = PostedOp { node, kind: OpKind::Get, d: 0 };
+                self.begin(queue, begun, |end, slot| end.get(raw::Between { slot, own, peer, far: 0, words: 1 }))?;
+            }
+            self.until(queue, &|| "no connection".to_owned(), |queue| queue.is_idle())?;
+        }
+        self.refuse_others()
+    }
+
+    /// Ends all connections to this process but those of members, which are there. Other systems than Linux show no sockets.
+    fn refuse_others(&self) -> Result<(), Fault> {
+        if !cfg!(target_os = "linux") {
+            return Ok(());
+        }
+        let others = self.names.iter().enumerate().filter(|(rank, _)| *rank != self.company.rank());
+        let nodes = others.filter_map(|(_, name)| connections::address(name)).collect();
+        let begun = serde_json::to_string(&connections::begun(&nodes)).expect("addresses");
+        let mut known = BTreeSet::new();
+        for (said, rank) in self.company.gather(&begun)?.iter().zip(1..) {
+            let all: Vec<connections::Connection> = serde_json::from_str(said)
+                .map_err(|_| Fault::Gone(format!("node {rank}: its connections are not understood")))?;
+            known.extend(all);
+        }
+        let names = self.queues.values().map(|queue| locked(queue).name()).chain([self.node.name()]);
+        let own = names.filter_map(|name| connections::address(&name.ok()?)).collect();
+        if connections::close(&own, &known) {
+            return Ok(());
+        }
+        let why = "tcp: the ports of this process cannot be closed to strangers, because /proc/self/fd lacks their sockets, or they take no filter";
+        Err(Fault::Wrong(why.to_owned()))
     }
 
     /// Does `work` while a helper thread progresses the operations of other nodes.

@@ -333,6 +333,35 @@ mod tests {
         });
     }
 
+    /// Strangers have connected before the threads meet: some say nothing, and one is taken by the provider. All of them are sent away, and
+    /// nobody connects afterwards, at the endpoint of the node or that of its second thread.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn strangers_are_not_connected_while_a_group_runs() {
+        use std::io::Read as _;
+        use std::net::TcpStream;
+        let group = Group::new(&[1, 1]);
+        let company = Company::start(1, &[], LIMIT).unwrap();
+        let made = group.made([0; 2]).unwrap();
+        let net = Ofi::open(&company, Provider::Tcp, &made, LIMIT).unwrap();
+        let names: Vec<_> = net.queues.values().map(|queue| locked(queue).name().unwrap()).collect();
+        let all: Vec<_> = names.iter().map(|name| crate::ofi::connections::address(name).unwrap()).collect();
+        let mut strangers: Vec<TcpStream> = all.iter().chain(&all).map(|at| TcpStream::connect(at).unwrap()).collect();
+        net.going_on(|| {
+            strangers.push(crate::ofi::queue::tests::accepted(all[0]));
+            let late = TcpStream::connect(all[0]).unwrap();
+            net.meet().unwrap();
+            for mut stranger in strangers.into_iter().chain([late]) {
+                stranger.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+                let read = stranger.read(&mut [0; 1000]).map_err(|e| e.kind());
+                assert!(matches!(read, Ok(0) | Err(std::io::ErrorKind::ConnectionReset)), "{read:?}");
+            }
+            for at in &all {
+                assert!(TcpStream::connect_timeout(at, Duration::from_millis(500)).is_err(), "{at}");
+            }
+        });
+    }
+
     /// Libfabric grants all orders of the model, or opens nothing. The page of assumptions says the same.
     #[test]
     fn orders_of_providers_are_granted() {

@@ -94,6 +94,11 @@ impl OpQueue {
         })
     }
 
+    /// Returns the address of its endpoint.
+    pub(super) fn name(&self) -> Result<Vec<u8>, Error> {
+        self.end.name()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }
@@ -235,12 +240,13 @@ fn named(nodes: &BTreeSet<usize>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::{Read as _, Write as _};
-    use std::net::TcpStream;
+    use std::net::{SocketAddr, TcpStream};
     use std::sync::atomic::Ordering;
 
     use super::*;
+    use crate::ofi::connections::address;
     use crate::ofi::raw::{Between, Peer, last_words};
     use crate::provider::Provider;
 
@@ -310,25 +316,35 @@ mod tests {
         assert!(matches!(&failed, Err(Fault::Gone(why)) if why.contains("node 2 failed")), "{failed:?}");
     }
 
-    /// Sends packets as somebody does who knows the port of a node over `tcp`, and nothing else. They are a connection, and an answer with
-    /// this type to an operation of this number.
-    fn stranger_says(node: &NodeMemory, kind: u8, number: u64) {
+    /// Connects as somebody does who knows the port of a node over `tcp`, and nothing else, and waits until the provider has accepted the
+    /// connection. Returns it, with what the provider has said.
+    fn connected(at: SocketAddr) -> (TcpStream, [u8; 100]) {
         const CONNECT: [u8; 56] = [
             3, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4,
             3, 0xef, 0xb4, 2, 0, 0, 64, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0x75, 0x5f, 0, 0,
         ];
-        let name = node.name().unwrap();
-        let port = u16::from_be_bytes([name[2], name[3]]);
+        let mut stream = TcpStream::connect(at).unwrap();
+        stream.write_all(&CONNECT).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut said = [0; 100];
+        assert!(stream.read(&mut said).unwrap() > 34);
+        (stream, said)
+    }
+
+    /// Returns a connection that the provider has accepted.
+    pub(crate) fn accepted(at: SocketAddr) -> TcpStream {
+        connected(at).0
+    }
+
+    /// Connects, and sends an answer with this type to an operation of this number.
+    fn stranger_says(node: &NodeMemory, kind: u8, number: u64) {
+        let at = address(&node.name().unwrap()).unwrap();
         let stranger = std::thread::spawn(move || {
-            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            stream.write_all(&CONNECT).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-            let mut accepted = [0; 100];
-            assert!(stream.read(&mut accepted).unwrap() > 34);
+            let (mut stream, said) = connected(at);
             let number = number.to_le_bytes();
             let packet = [
                 &[4, kind, 0, 0, 0, 0, 0, 0],
-                &accepted[32..34],
+                &said[32..34],
                 &[0; 6],
                 &number,
                 &[0; 8],

@@ -99,6 +99,7 @@ unsafe extern "C" {
         out: *mut *mut FabricEnd,
     ) -> c_int;
     fn fabric_end_close(end: *mut FabricEnd);
+    fn fabric_end_name(end: *mut FabricEnd, name: *mut c_void, length: *mut usize) -> c_int;
     fn fabric_put(end: *mut FabricEnd, slot: usize, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_put_large(
         end: *mut FabricEnd,
@@ -130,6 +131,15 @@ type Copies = unsafe extern "C" fn(*mut FabricEnd, usize, usize, usize, u64, u64
 
 fn checked(status: c_int) -> Result<(), Error> {
     if status == 0 { Ok(()) } else { Err(Error(status)) }
+}
+
+/// Returns the name that a function writes.
+fn named(write: impl FnOnce(*mut c_void, *mut usize) -> c_int) -> Result<Vec<u8>, Error> {
+    let mut name = vec![0; LONGEST_NAME];
+    let mut length = name.len();
+    checked(write(name.as_mut_ptr().cast(), &raw mut length))?;
+    name.truncate(length);
+    Ok(name)
 }
 
 /// The memory of a node, and the endpoint at which others reach it.
@@ -189,12 +199,8 @@ impl NodeMemory {
 
     /// Returns the address at which others reach it.
     pub(crate) fn name(&self) -> Result<Vec<u8>, Error> {
-        let mut name = vec![0; LONGEST_NAME];
-        let mut length = name.len();
-        // SAFETY: there is so much room.
-        checked(unsafe { fabric_node_name(self.raw.as_ptr(), name.as_mut_ptr().cast(), &raw mut length) })?;
-        name.truncate(length);
-        Ok(name)
+        // SAFETY: the node is open, and there is so much room.
+        named(|name, length| unsafe { fabric_node_name(self.raw.as_ptr(), name, length) })
     }
 
     /// Returns the largest numbers of words: of a put without a completion, and of any operation that keeps its order.
@@ -297,6 +303,12 @@ impl End {
 
     fn raw(&self) -> *mut FabricEnd {
         self.opened.raw.as_ptr()
+    }
+
+    /// Returns its address.
+    pub(crate) fn name(&self) -> Result<Vec<u8>, Error> {
+        // SAFETY: the endpoint is open, and there is so much room.
+        named(|name, length| unsafe { fabric_end_name(self.raw(), name, length) })
     }
 
     /// Returns slot, offset in the own memory, and address at the other node, after a check of their bounds.
