@@ -44,7 +44,11 @@ const ON_HOSTS: [(&str, fn()); 6] = [
 
 /// Plays a role in a test of another process.
 pub fn played(name: &str) -> ExitCode {
-    let rounds = if matches!(name, "endless" | "puts") { i64::MAX } else { 400 };
+    let rounds = match name {
+        "endless" | "puts" => i64::MAX,
+        "whole" => 100,
+        _ => 400,
+    };
     let role = match name {
         "whole" => copies,
         "puts" => puts,
@@ -96,11 +100,14 @@ fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
 /// The bytes of a buffer that is copied: more than a segment has.
 const COPIED: usize = 12_000;
 
+/// The number of looks after gets have begun.
+const LOOKS: usize = 30;
+
 /// The number of buffers that are copied into one.
 const SOURCES: usize = 16;
 
-/// Puts and gets many buffers into one of the other node and of the own, while threads there read it. The halves of each word are equal,
-/// and those of two buffers differ, so a word that is not whole is noticed.
+/// Puts and gets many buffers into one of the other node and of the own, while threads there read it. The sources of gets are written again
+/// meanwhile. The halves of each word are equal, and those of two buffers differ, so a word that is not whole is noticed.
 fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
     let [near, far] = [1, 2].map(|node| group.buffer(&format!("copied{node}"), node, COPIED));
@@ -110,10 +117,15 @@ fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
         ([1, 2].map(|node| group.word(&format!("done{node}"), node, 0)), group.barrier("b", &[0, 1, 2]));
     group.run_among(company, Provider::Tcp, |thread| {
         let me = thread.id().index();
-        let filled: Vec<u8> =
-            (1..=SOURCES as u32).flat_map(|k| (k * 0x0103_0507).to_le_bytes().repeat(COPIED / 4)).collect();
+        let filled = |k: usize| (k as u32 * 0x0103_0507).to_le_bytes().repeat(COPIED / 4);
+        let looks = |thread: &mut Thread<'_>| {
+            let bytes = [near, far][me / 2].read(thread)?;
+            let torn = bytes.chunks(8).find(|word| word[..4] != word[4..]);
+            assert!(torn.is_none(), "half of a word: {torn:02x?}");
+            Ok::<_, Fault>(())
+        };
         if me != 1 {
-            sources[me / 2].write(thread, &filled)?;
+            sources[me / 2].write(thread, &(1..=SOURCES).flat_map(filled).collect::<Vec<u8>>())?;
         }
         barrier.wait(thread)?;
         if me == 0 {
@@ -123,6 +135,11 @@ fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
                     0 => own.clone().map(|own| far.put(thread, own)).collect::<Result<_, _>>()?,
                     _ => other.clone().map(|other| other.get(thread, near)).collect::<Result<_, _>>()?,
                 };
+                // Each look after a poll sees the bytes that have come until then.
+                for _ in 0..if round % 2 == 0 { 0 } else { LOOKS } {
+                    looks(thread)?;
+                    thread.pause();
+                }
                 all.into_iter().try_for_each(|begun| begun.wait(thread))?;
                 if round == 20 {
                     println!("{BEGUN}");
@@ -131,13 +148,15 @@ fn copies(company: &Company, rounds: i64) -> Result<(), Fault> {
             done[0].write(thread, 1)?;
             done[1].put(thread, done[0])?.wait(thread)?;
         } else {
-            let (copied, done) = ([near, far][me - 1], done[me - 1]);
-            thread.until(|thread| {
-                let bytes = copied.read(thread)?;
-                let torn = bytes.chunks(8).find(|word| word[..4] != word[4..]);
-                assert!(torn.is_none(), "half of a word: {torn:02x?}");
-                Ok((done.read(thread)? == 1).then_some(()))
-            })?;
+            let (done, mut k) = (done[me - 1], 0);
+            while done.read(thread)? == 0 {
+                looks(thread)?;
+                if me == 2 {
+                    k = k % SOURCES + 1;
+                    sources[1].part((k - 1) * COPIED..k * COPIED).write(thread, &filled(k))?;
+                }
+                thread.pause();
+            }
         }
         barrier.wait(thread)
     })?;
@@ -255,9 +274,10 @@ impl Cable {
         cable.addressed(4)
     }
 
-    /// Sets the largest number of bytes of a packet.
+    /// Sets the largest number of bytes of a packet. The system sends each packet by itself.
     fn with_packets_of(self, bytes: usize) -> Self {
-        let set = |host: &String| ip(&["-n", host, "link", "set", "cable", "mtu", &bytes.to_string()]);
+        let set =
+            |host: &String| ip(&["-n", host, "link", "set", "cable", "mtu", &bytes.to_string(), "gso_max_segs", "1"]);
         self.hosts.iter().try_for_each(set).unwrap();
         self
     }
@@ -332,7 +352,9 @@ fn in_the_middle(cable: &Cable, role: &str) -> [Child; 2] {
     let mut children = cable.started(role);
     let mut line = String::new();
     BufReader::new(children[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line.trim(), BEGUN, "they do not meet");
+    if line.trim() != BEGUN {
+        panic!("they do not meet: {}", children.map(|child| text(&child.wait_with_output().unwrap())).concat());
+    }
     children
 }
 
