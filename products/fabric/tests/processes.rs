@@ -24,7 +24,7 @@ use crate::{load, pair, plant};
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 11] = [
+const TOGETHER: [(&str, usize, Role); 12] = [
     ("a_get_does_not_pass_a_put", 2, |company, provider| gets_what_it_put(company, provider, false)),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("sources_of_puts_are_read_in_their_order", 2, sources_of_puts_are_read_in_their_order),
@@ -33,6 +33,7 @@ const TOGETHER: [(&str, usize, Role); 11] = [
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("atomics_of_the_cpu_and_of_the_network_exclude_each_other", 2, atomics_of_the_cpu_exclude_each_other),
     ("a_remote_fence_waits_for_gets", 2, a_remote_fence_waits_for_gets),
+    ("random_programs_show_what_the_model_allows", 2, crate::random_programs::show_what_the_model_allows),
     ("eighty_threads_meet", 2, eighty_threads_meet),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
     ("commands_come_in_order_and_in_time", 3, commands_come_in_order_and_in_time),
@@ -101,7 +102,7 @@ pub fn role(provider: &str, name: &str) -> ExitCode {
 
 /// Lists the tests with a process for each node.
 pub fn trials() -> Vec<Trial> {
-    let alone: [(&str, fn()); 8] = [
+    let alone: [(&str, fn()); 9] = [
         ("a_partner_that_does_not_start_is_named", a_partner_that_does_not_start_is_named),
         ("a_connection_that_is_cut_is_reported", a_connection_that_is_cut_is_reported),
         ("strangers_are_sent_away", strangers_are_sent_away),
@@ -112,6 +113,7 @@ pub fn trials() -> Vec<Trial> {
         ),
         ("another_version_is_an_error_on_both_sides", another_version_is_an_error_on_both_sides),
         ("another_token_is_named_on_both_sides", another_token_is_named_on_both_sides),
+        ("a_greeting_that_is_said_again_is_refused", a_greeting_that_is_said_again_is_refused),
         (
             "another_number_of_processes_is_an_error_on_both_sides",
             another_number_of_processes_is_an_error_on_both_sides,
@@ -827,16 +829,21 @@ fn first_of_two(at: &str, limit: &str) -> (Child, TcpStream) {
 /// its error output, and its answer.
 fn spoken(said: &str, limit: &str) -> (String, String) {
     let (first, mut stream) = first_of_two(&address(), limit);
-    let mut challenge = String::new();
-    BufReader::new(stream.try_clone().unwrap()).read_line(&mut challenge).unwrap();
-    let once = challenge.trim_end().strip_prefix("mowgli challenges ").expect("a challenge");
-    stream.write_all(proven(said, once).as_bytes()).unwrap();
+    let once = challenge(&stream);
+    stream.write_all(proven(said, &once).as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let printed = text(&first.wait_with_output().unwrap().stderr);
     let mut answer = String::new();
     // The answer may be cut off, if the first process has refused the connection.
     _ = stream.read_to_string(&mut answer);
     (printed, answer)
+}
+
+/// Reads the number that a greeting has to prove.
+fn challenge(stream: &TcpStream) -> String {
+    let mut challenge = String::new();
+    BufReader::new(stream.try_clone().unwrap()).read_line(&mut challenge).unwrap();
+    challenge.trim_end().strip_prefix("mowgli challenges ").expect("a challenge").to_owned()
 }
 
 /// Replaces `TOKEN` in a greeting by the proof that its process knows the token.
@@ -896,6 +903,20 @@ fn another_token_is_named_on_both_sides() {
     assert!(!wrong.status.success() && said.contains("another token than node 1; set MOWGLI_TOKEN"), "{said}");
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     assert!(second(TOKEN).status.success() && first.wait().unwrap().success());
+}
+
+/// A stranger who has read the greeting of a member over one connection cannot join with it over another one.
+fn a_greeting_that_is_said_again_is_refused() {
+    let at = address();
+    let (mut first, heard) = first_of_two(&at, "2");
+    let mut stranger = TcpStream::connect(&at).unwrap();
+    let [once, other] = [&heard, &stranger].map(challenge);
+    assert_ne!(once, other);
+    stranger.write_all(proven(&greeting(), &once).as_bytes()).unwrap();
+    let mut answer = String::new();
+    _ = stranger.read_to_string(&mut answer);
+    assert!(answer.contains("has another token than node 1"), "{answer}");
+    assert!(!first.wait().unwrap().success());
 }
 
 /// A program at the address of node 1 gets neither the token nor a member, because it cannot prove that it knows the token.

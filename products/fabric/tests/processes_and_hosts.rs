@@ -3,6 +3,7 @@
 
 mod launched;
 mod processes;
+mod random_programs;
 
 use std::process::ExitCode;
 

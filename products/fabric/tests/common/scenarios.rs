@@ -92,10 +92,10 @@ fn sections(runner: &Runner<'_>) -> Result<(), Fault> {
     })
 }
 
-/// Single words in a ring with little room, and messages of several words up to the size of another one.
+/// Single words in a ring with little room, and messages of all sizes that fit into another one.
 fn messages(runner: &Runner<'_>) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2, 3]);
-    let (ring, long) = (group.ring("r", 0, &[1, 2], 8), group.ring("long", 0, &[1, 2], 10));
+    let (ring, long) = (group.ring("r", 0, &[1, 2], 8), group.ring("long", 0, &[1, 2], 40));
     runner.run(&group, |thread| {
         for message in 0..runner.times {
             if is_first(thread) {
@@ -104,16 +104,21 @@ fn messages(runner: &Runner<'_>) -> Result<(), Fault> {
                 assert_eq!(thread.until(|thread| ring.receive(thread))?, message);
             }
         }
-        for message in [&[][..], &[5], &[1, 2, 3, 4, 5, 6, 7, 8], &[7, 9]] {
+        // Over the machine each word takes long.
+        let step = if runner.times < 100 { 19 } else { 1 };
+        for size in (0..=38).step_by(step).flat_map(|size| [size, 38 - size]) {
+            let message: Vec<i64> = (0..size).map(|k| k - size / 2).collect();
             if is_first(thread) {
-                thread.until(|thread| Ok(long.submit_words(thread, message)?.then_some(())))?;
+                thread.until(|thread| Ok(long.submit_words(thread, &message)?.then_some(())))?;
             } else {
                 assert_eq!(thread.until(|thread| long.receive_words(thread))?, message);
             }
         }
         if is_first(thread) {
-            let why = "long has 10 words, so a message of 10 never has room".to_owned();
-            assert_eq!(long.submit_words(thread, &[0; 10]), Err(Fault::Wrong(why)));
+            for size in [39, 40, 100] {
+                let why = format!("long has 40 words, so a message of {size} never has room");
+                assert_eq!(long.submit_words(thread, &vec![0; size]), Err(Fault::Wrong(why)));
+            }
         }
         Ok(())
     })
