@@ -9,8 +9,7 @@ use mowgli_core::unknown::Unknown;
 use crate::error::{Code, InputError};
 
 /// The programs of the project, each with what it is about and its commands.
-const PROGRAMS: [(&str, &str, &[&str]); 3] = [
-    ("fabric", "run litmus tests, and your objects over networks", &["run"]),
+const PROGRAMS: [(&str, &str, &[&str]); 2] = [
     ("verbs", "explore programs in C and C++ over libibverbs", &["cc", "explore", "replay"]),
     ("gallery", "check published algorithms", &[]),
 ];

@@ -7,7 +7,6 @@ use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::Switches;
 
 use crate::agreement;
 use crate::company::Company;
@@ -113,7 +112,7 @@ impl Group {
     }
 
     /// Selects a variant of a library for [`Group::explore`], which then explores its body. A run of the group returns an error, because
-    /// emitted code makes its calls. Litmus tests run by variants (`mowgli fabric run --variant`).
+    /// emitted code makes its calls.
     #[must_use]
     pub fn variant(mut self, library: &str, variant: &str) -> Self {
         self.variants.insert(library.to_owned(), variant.to_owned());
@@ -189,25 +188,12 @@ impl Group {
         fabric: Fabric,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        Ok(self.run_until(fabric, Switches::OFF, body, |_, _| Ok(()))?.0)
-    }
-
-    /// Runs `body` in every thread, and then does `last` over the same memory.
-    pub(crate) fn run_until<R: Send, L>(
-        &self,
-        fabric: Fabric,
-        switches: Switches,
-        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
-        last: impl FnOnce(&MadeObjects<'_>, &dyn RemoteFabric) -> Result<L, Fault>,
-    ) -> Result<(Vec<R>, L), Fault> {
         let made = self.made(hash_key()?)?;
         let network: Box<dyn RemoteFabric> = match fabric {
             Fabric::Local => Box::new(LocalMemory::new(&made.memory)),
-            Fabric::Machine { seed } => Box::new(MachineFabric::new(&made, switches, seed, STEPS)?),
+            Fabric::Machine { seed } => Box::new(MachineFabric::new(&made, seed, STEPS)?),
         };
-        let results = made.each(&*network, self.declared.world.tids(), body)?;
-        network.settle();
-        Ok((results, last(&made, &*network)?))
+        made.each(&*network, self.declared.world.tids(), body)
     }
 
     /// Runs `body` in every thread of this process's node, and returns their results. Each node has a process, and all
@@ -256,8 +242,7 @@ impl Group {
         match self.variants.first_key_value() {
             None => MadeObjects::new(&self.declared, key),
             Some((library, variant)) => Err(Fault::Wrong(format!(
-                "{library} as {variant}: a group runs by emitted code, and explores variants; litmus tests run by them (mowgli fabric \
-                 run --variant {library}:{variant})"
+                "{library} as {variant}: a group runs by emitted code, and explores variants"
             ))),
         }
     }

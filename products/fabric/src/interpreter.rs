@@ -1,27 +1,25 @@
-//! The interpreter of programs and bodies: litmus tests run by it, by any variant, and tests compare emitted code with it.
+//! The interpreter of programs and bodies, by any variant. Tests compare emitted code with it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::{Implementations, add_parts};
 use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_rdma::tso::{self, Method as Tso, TSO};
+use mowgli_libraries::entry::Entry;
+use mowgli_rdma::Way;
 use mowgli_rdma::wait::{Method, WAIT, words};
-use mowgli_rdma::{Switches, Way};
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::{BOT, Id, Word};
 use crate::group::{Fabric, Group};
-use crate::port::{Fault, RemoteFabric};
+use crate::port::Fault;
 use crate::thread::Thread;
 
 /// The error for operations that need several queue pairs.
@@ -35,10 +33,6 @@ const OTHERS: i64 = 1 << 60;
 pub struct Interpreter {
     world: Arc<World>,
     implementations: Implementations,
-    /// The variant by which each library runs.
-    running: BTreeMap<Name, Variant>,
-    /// The libraries that have a `Read` of an object.
-    readable: BTreeSet<Name>,
     group: Group,
     /// The values that words hold beside small integers and bottom. A number stands for each.
     others: Mutex<Vec<Val>>,
@@ -56,24 +50,18 @@ impl Interpreter {
         others: impl IntoIterator<Item = Name>,
         variants: &BTreeMap<String, String>,
     ) -> Result<Self, Fault> {
-        let (mut running, mut readable) = (BTreeMap::new(), BTreeSet::new());
+        let mut implementations = Implementations::default();
         for entry in chosen(entries, &world, others, variants)?.into_iter().rev() {
             let named = variants.get(entry.name).map(|variant| entry.variant(variant));
             let variant = named.unwrap_or_else(|| entry.default_variant())?;
-            let name = Name::literal(entry.name);
             add_parts(&*variant.implementation, &mut world);
-            running.insert(name, variant.clone());
-            let methods = entry.specification.shared(name);
-            if methods.methods().iter().any(|m| m.name == "Read" && m.takes.len() == 1) {
-                readable.insert(name);
-            }
+            implementations.insert(Name::literal(entry.name), Arc::clone(&variant.implementation));
         }
         let nodes: Vec<u8> = world.threads.iter().map(|n| n.0).collect();
         let mut group = Group::new(&nodes);
         group.declared.world.nodes = world.nodes;
-        let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         let (world, others) = (Arc::new(world), Mutex::default());
-        let mut made = Self { world, implementations, running, readable, group: Group::new(&[]), others };
+        let mut made = Self { world, implementations, group: Group::new(&[]), others };
         for (&x, object) in made.world.objects.iter().filter(|(_, object)| is_word(object)) {
             let node = object.node.ok_or_else(|| Fault::Wrong(format!("{x} is on no node")))?;
             let initial = made.word(object.init);
@@ -82,68 +70,6 @@ impl Interpreter {
         }
         made.group = group;
         Ok(made)
-    }
-
-    /// Prints a warning for each library that runs by a variant which is expected to be wrong, once in a process.
-    pub(crate) fn report(&self) {
-        static REPORTED: Mutex<BTreeSet<(Name, &str)>> = Mutex::new(BTreeSet::new());
-        for (&library, variant) in &self.running {
-            let is_new = || REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert((library, variant.name));
-            if !variant.expected.is_correct() && is_new() {
-                let (name, about) = (variant.name, variant.about);
-                let expected = if variant.expected == Expected::Unsound { "be unsound" } else { "wait for ever" };
-                eprintln!("warning: {library} runs as its variant {name}, which is expected to {expected}: {about}");
-            }
-        }
-    }
-
-    /// Returns a call that reads the last value of a cell, and its thread, which is on the cell's node. `None` stands
-    /// for a word of memory, which is read directly.
-    ///
-    /// # Errors
-    /// If such a thread does not exist, or the library of the object does not have a `Read`.
-    pub fn reader(&self, cell: Cell) -> Result<Option<(Tid, Call)>, Fault> {
-        let object = self.world.objects.get(&cell.loc);
-        let object = object.ok_or_else(|| Fault::Wrong(format!("there is no object {}", cell.loc)))?;
-        if is_word(object) {
-            return Ok(None);
-        }
-        let can_read = self.readable.contains(&object.library);
-        let thread = self.world.tids().find(|t| self.world.node_of(*t) == cell.node).filter(|_| can_read);
-        let call = Call::new(object.library, "Read", &[cell.loc.into()]);
-        let none = || Fault::Wrong(format!("no thread of node {} can read {} at the end", cell.node, cell.loc));
-        Ok(Some((thread.ok_or_else(none)?, call)))
-    }
-
-    /// Runs a program in each thread. Returns their results, and the last values of these cells.
-    ///
-    /// # Errors
-    /// If a thread does not end, or makes a call that cannot be run.
-    pub fn programs(
-        &self,
-        fabric: Fabric,
-        switches: Switches,
-        limit: Duration,
-        programs: &[Script],
-        observed: &[Cell],
-    ) -> Result<(Vec<Val>, Vec<Val>), Fault> {
-        let start = Barrier::new(programs.len());
-        let body = |thread: &mut Thread<'_>| {
-            if fabric == Fabric::Local {
-                // Threads begin together, apart from a short random delay.
-                start.wait();
-                (0..fastrand::u32(..400)).for_each(|_| std::hint::spin_loop());
-            }
-            let own = self.interpreted();
-            thread.within(limit, |thread| own.run(thread, &programs[thread.id().index()]))
-        };
-        self.group.run_until(fabric, switches, body, |made, network: &dyn RemoteFabric| {
-            let value = |cell: &Cell| match self.reader(*cell)? {
-                None => self.value(network.last(*made.object::<Word>(cell.loc)?)),
-                Some((t, read)) => self.interpreted().call(&mut Thread::new(made, t, network.port(t)), &read),
-            };
-            observed.iter().map(value).collect()
-        })
     }
 
     /// Runs `body` in each thread, with a state of the interpreter, and returns the results.
@@ -161,8 +87,7 @@ impl Interpreter {
     /// Returns the state of a thread before its first operation.
     #[must_use]
     pub fn interpreted(&self) -> Interpreted<'_> {
-        let polled = vec![(0, 0); usize::from(self.world.nodes)];
-        Interpreted { of: self, state: RefCell::new(InterpreterState { ids: FxHashMap::default(), polled }) }
+        Interpreted { of: self, ids: RefCell::default() }
     }
 
     /// Encodes a value.
@@ -188,13 +113,13 @@ impl Interpreter {
         }
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let other = usize::try_from(word.saturating_sub(OTHERS)).ok().and_then(|at| others.get(at).copied());
-        let large = || Fault::Wrong(format!("{word} is not between -2^60 and 2^60, the integers of litmus tests"));
+        let large = || Fault::Wrong(format!("{word} is not between -2^60 and 2^60, the integers that are interpreted"));
         if word == BOT { Ok(Val::Bot) } else { other.ok_or_else(large) }
     }
 }
 
 fn is_word(object: &Object) -> bool {
-    object.library == WAIT || object.library == TSO
+    object.library == WAIT
 }
 
 /// Returns the entries of the libraries of a world and of `others`, and of all that they call, each after those that it calls.
@@ -220,7 +145,7 @@ pub(crate) fn chosen<'e>(
 
 /// Adds a library after all that it calls.
 fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), Fault> {
-    if name == WAIT || name == TSO || order.contains(&name) {
+    if name == WAIT || order.contains(&name) {
         return Ok(());
     }
     for called in named(entries, name.text())?.below.names() {
@@ -233,14 +158,8 @@ fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), Fau
 /// A thread whose calls are interpreted.
 pub struct Interpreted<'i> {
     of: &'i Interpreter,
-    state: RefCell<InterpreterState>,
-}
-
-struct InterpreterState {
     /// The numbers of the identifiers that programs have used.
-    ids: FxHashMap<Val, Id>,
-    /// For each node, the number of operations towards it, and how many of them the thread has polled.
-    polled: Vec<(usize, usize)>,
+    ids: RefCell<FxHashMap<Val, Id>>,
 }
 
 /// The point at which a part of a program stops.
@@ -282,9 +201,6 @@ impl Interpreted<'_> {
         }
         if call.library == WAIT {
             return self.operation(thread, Method::of(call));
-        }
-        if call.library == TSO {
-            return self.tso(thread, call);
         }
         let unknown = || Fault::Wrong(format!("{} is not implemented, so {call} cannot be run", call.library));
         let implementation = self.of.implementations.get(&call.library).ok_or_else(unknown)?;
@@ -345,7 +261,7 @@ impl Interpreted<'_> {
         let (word, value) = (|v: Val| self.of.word(v), |word: i64| self.of.value(word));
         let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
         let row = |xs: Val| words(xs).into_iter().map(at).collect::<Result<Vec<_>, _>>();
-        let ids = &mut self.state.borrow_mut().ids;
+        let ids = &mut self.ids.borrow_mut();
         let mut id = |d: Val| match d {
             Val::NoWid => 0,
             _ => {
@@ -366,7 +282,6 @@ impl Interpreted<'_> {
             Method::Put { x, y, d } => port.put(at(x)?, at(y)?, id(d))?,
             Method::RCAS { x, y, v1, v2, d } => port.rcas(at(x)?, at(y)?, word(v1), word(v2), id(d))?,
             Method::RFAA { x, y, v, d } => port.rfaa(at(x)?, at(y)?, number(v)?, id(d))?,
-            Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v), id(d))?,
             Method::GetWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
                 let (to, from, d) = (row(xs)?, row(ys)?, id(d));
                 match is_sorted(&to) && is_sorted(&from) {
@@ -386,32 +301,5 @@ impl Interpreted<'_> {
             _ => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
         }
         Ok(Val::Unit)
-    }
-
-    /// Makes a call of RDMA-TSO-RMW.
-    fn tso(&self, thread: &mut Thread<'_>, call: &Call) -> Result<Val, Fault> {
-        let place = |n: Node| usize::from(n.0) - 1;
-        match Tso::of(call) {
-            other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            // A fabric may post several operations for the words, and a poll would take one of them.
-            Tso::GetWords { .. } | Tso::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            Tso::Poll { n } => {
-                let (begun, polled) = self.state.borrow().polled[place(n)];
-                if polled >= begun {
-                    return Err(Fault::Endless(format!("{} polls where nothing is under way", thread.id())));
-                }
-                thread.port()?.1.poll(n.0.into())?;
-                self.state.borrow_mut().polled[place(n)].1 += 1;
-                Ok(tso::identifier(n.into(), polled))
-            }
-            method => {
-                let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
-                let result = self.operation(thread, of_wait)?;
-                let Some(n) = tso::towards(&self.of.world, call) else { return Ok(result) };
-                let begun = &mut self.state.borrow_mut().polled[place(n)].0;
-                *begun += 1;
-                Ok(tso::identifier(n.into(), *begun - 1))
-            }
-        }
     }
 }

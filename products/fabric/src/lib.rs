@@ -49,7 +49,6 @@
 
 mod agreement;
 mod buffer;
-pub mod command;
 mod company;
 mod emitted;
 mod explore;
@@ -58,7 +57,6 @@ mod fenced;
 mod group;
 mod interpreter;
 mod left;
-pub mod litmus;
 mod local;
 mod locks;
 mod machine;

@@ -99,10 +99,6 @@ impl RemoteFabric for LocalMemory<'_> {
         let (words, places) = (self.words.words(), &*self.places);
         Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0 })
     }
-
-    fn last(&self, x: Word) -> i64 {
-        self.words.words()[self.places[x.at]].load(SeqCst)
-    }
 }
 
 struct LocalPort<'a> {
@@ -236,15 +232,6 @@ impl mowgli_port::Port for LocalPort<'_> {
 }
 
 impl Port for LocalPort<'_> {
-    fn rxchg(&mut self, to: Word, on: Word, v: i64, _: Id) -> Result<(), Fault> {
-        let was = mowgli_port::Port::xchg(self, on, v)?;
-        mowgli_port::Port::write(self, to, was)
-    }
-
-    fn poll(&mut self, _: i64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn relax(&mut self) {
         self.relaxed = self.relaxed.wrapping_add(1);
         if self.relaxed.is_multiple_of(self.spins) {

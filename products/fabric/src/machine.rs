@@ -83,7 +83,7 @@ pub(crate) struct MachineFabric {
 
 impl MachineFabric {
     /// Creates the machine for the words of a group. It stops with a fault after so many steps.
-    pub(crate) fn new(made: &MadeObjects<'_>, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
+    pub(crate) fn new(made: &MadeObjects<'_>, seed: u64, steps: u64) -> Result<Self, Fault> {
         let world = &made.declared.world;
         let mut words = World::new(world.nodes, &world.threads);
         let name = |(at, word): (usize, &MemoryWord)| word.name.unwrap_or_else(|| Loc::new(&format!("word.{at}")));
@@ -91,7 +91,7 @@ impl MachineFabric {
         let object = |word: &MemoryWord| Object::new(TSO).at(Node(word.node)).init(word.initial.into());
         words.objects.extend(names.iter().copied().zip(made.memory.iter().map(object)));
         let core = Core {
-            hardware: Driven::new(&words, switches).map_err(|e| Fault::Wrong(e.to_string()))?,
+            hardware: Driven::new(&words, Switches::OFF).map_err(|e| Fault::Wrong(e.to_string()))?,
             threads: world.threads.iter().map(|_| At::Running).collect(),
             pace: BTreeMap::new(),
             span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },
@@ -254,22 +254,6 @@ impl RemoteFabric for MachineFabric {
     fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
         Box::new(MachinePort { machine: self, thread })
     }
-
-    fn settle(&self) {
-        let mut core = self.core();
-        loop {
-            let steps = core.hardware.steps().len();
-            if steps == 0 {
-                return;
-            }
-            let step = core.random.usize(..steps);
-            core.hardware.take(step);
-        }
-    }
-
-    fn last(&self, x: Word) -> i64 {
-        number(self.core().hardware.memory(self.words[x.at]))
-    }
 }
 
 struct MachinePort<'a> {
@@ -397,7 +381,8 @@ impl mowgli_port::Port for MachinePort<'_> {
     fn wait(&mut self, d: Id) -> Result<(), Fault> {
         for n in 1..=self.machine.nodes.into() {
             while self.open(n, |open| open.contains(&d)) {
-                self.poll(n)?;
+                self.done(Tso::Poll { n: Node(n as u8) })?;
+                self.open(n, VecDeque::pop_front);
             }
         }
         Ok(())
@@ -417,17 +402,7 @@ impl mowgli_port::Port for MachinePort<'_> {
     }
 }
 
-impl Port for MachinePort<'_> {
-    fn rxchg(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
-        self.begin(Tso::RXchg { x: self.at(to), y: self.at(on), v: v.into() }, on, d)
-    }
-
-    fn poll(&mut self, n: i64) -> Result<(), Fault> {
-        self.done(Tso::Poll { n: Node(n as u8) })?;
-        self.open(n, VecDeque::pop_front);
-        Ok(())
-    }
-}
+impl Port for MachinePort<'_> {}
 
 impl Drop for MachinePort<'_> {
     fn drop(&mut self) {

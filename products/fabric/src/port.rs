@@ -6,7 +6,7 @@ use mowgli_core::ids::Tid;
 use mowgli_core::unknown::Unknown;
 use serde::{Deserialize, Serialize};
 
-use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::emitted::mowgli_port;
 
 /// The reason why a thread does not continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
@@ -40,19 +40,8 @@ impl From<mowgli_libraries::error::Error> for Fault {
     }
 }
 
-/// The access of one thread to a fabric: the operations that emitted code makes, and two that only litmus tests make. A word holds
-/// any 64 bits.
+/// The access of one thread to a fabric: the operations that emitted code makes. A word holds any 64 bits.
 pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
-    /// Posts an exchange of the word `on`; `to` gets what was there.
-    fn rxchg(&mut self, _to: Word, _on: Word, _v: i64, _d: Id) -> Result<(), Fault> {
-        Err(Fault::Wrong("an exchange over the network: only litmus tests have it".to_owned()))
-    }
-
-    /// Waits for the oldest operation towards a node that polls have not taken.
-    fn poll(&mut self, _n: i64) -> Result<(), Fault> {
-        Err(Fault::Wrong("a poll: only litmus tests have it".to_owned()))
-    }
-
     /// Sets the time that a call, a loop that waits, or an operation outside of both may take.
     fn within(&mut self, _: Duration) {}
 
@@ -67,12 +56,4 @@ pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
 pub(crate) trait RemoteFabric: Sync {
     /// Returns the port of a thread. A thread has one port at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
-
-    /// Delivers everything that is under way, for [`RemoteFabric::last`].
-    fn settle(&self) {}
-
-    /// Returns the content of a word at the end, where litmus tests run.
-    fn last(&self, _: Word) -> i64 {
-        unreachable!("litmus tests run in one process")
-    }
 }

@@ -7,24 +7,19 @@ mod assumptions;
 mod early;
 mod explore;
 mod objects;
-mod run;
 mod twin;
 
 #[path = "common/crowd.rs"]
 mod crowd;
 #[path = "../examples/store/history.rs"]
 mod history;
-#[path = "../../../mowgli/tests/common/kinds.rs"]
-mod kinds;
 #[path = "../src/emitted/objects.rs"]
 #[rustfmt::skip]
 mod objects_code;
-#[path = "common/ran.rs"]
-mod ran;
+#[path = "common/random_programs.rs"]
+mod random_programs;
 #[path = "common/scenarios.rs"]
 mod scenarios;
 #[allow(dead_code, reason = "the libraries below one")]
 #[path = "../../../mowgli/tests/common/stack.rs"]
 mod stack;
-#[path = "../../../mowgli/tests/common/walk.rs"]
-mod walk;

@@ -11,6 +11,7 @@ use mowgli_libraries::sv::SV;
 
 use crate::crowd::Crowd;
 use crate::objects_code as code;
+use crate::random_programs;
 use crate::scenarios::{Runner, SCENARIOS, Scenario, ThreadCode, on_no_node, window};
 
 const CODE: &str = include_str!("../src/emitted/objects.rs");
@@ -31,6 +32,16 @@ fn programs_are_right_over_every_fabric() {
         fabrics().for_each(|fabric| assert_eq!(over(fabric, scenario), Ok(()), "{name} over {fabric:?}"));
     };
     std::thread::scope(|scope| SCENARIOS.into_iter().for_each(|one| _ = scope.spawn(move || run(one))));
+}
+
+/// The machine shows most of what the model allows.
+#[test]
+fn random_programs_show_what_the_model_allows() {
+    for (fabric, runs) in [(Fabric::Local, 40), (Fabric::Machine { seed: 0 }, 40), (Fabric::Machine { seed: 1 }, 40)] {
+        let run = |group: &Group, code: random_programs::ThreadCode<'_>| group.run(fabric, code);
+        let [seen, allowed] = random_programs::show_what_the_model_allows(runs, true, run).unwrap();
+        assert!(fabric == Fabric::Local || 2 * seen > allowed, "{fabric:?}: {seen} of {allowed} outcomes");
+    }
 }
 
 /// Without the waits, the network card may read the words after they were written again.

@@ -18,7 +18,7 @@ use crate::crowd::Crowd;
 use crate::needs::{self, Layer, Need};
 use crate::place::{among, nanoseconds};
 use crate::scenarios::{Runner, SCENARIOS, Scenario, ThreadCode, on_no_node};
-use crate::{load, pair, plant};
+use crate::{load, pair, plant, random_programs};
 
 /// The role of a process in a test.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
@@ -33,7 +33,7 @@ const TOGETHER: [(&str, usize, Role); 12] = [
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("atomics_of_the_cpu_and_of_the_network_exclude_each_other", 2, atomics_of_the_cpu_exclude_each_other),
     ("a_remote_fence_waits_for_gets", 2, a_remote_fence_waits_for_gets),
-    ("random_programs_show_what_the_model_allows", 2, crate::random_programs::show_what_the_model_allows),
+    ("random_programs_show_what_the_model_allows", 2, random_programs_show_what_the_model_allows),
     ("eighty_threads_meet", 2, eighty_threads_meet),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
     ("commands_come_in_order_and_in_time", 3, commands_come_in_order_and_in_time),
@@ -449,6 +449,14 @@ fn a_remote_fence_waits_for_gets(company: &Company, provider: Provider) -> Resul
         }
         barrier.wait(thread)
     })?;
+    Ok(())
+}
+
+fn random_programs_show_what_the_model_allows(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let explores = company.rank() == 0;
+    let [seen, _] =
+        random_programs::show_what_the_model_allows(40, explores, |group, code| among(company, provider, group, code))?;
+    assert!(!explores || seen > random_programs::PROGRAMS as usize, "every program has one outcome alone");
     Ok(())
 }
 

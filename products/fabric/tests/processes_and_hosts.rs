@@ -3,7 +3,6 @@
 
 mod launched;
 mod processes;
-mod random_programs;
 
 use std::process::ExitCode;
 
@@ -26,6 +25,8 @@ mod place;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
+#[path = "common/random_programs.rs"]
+mod random_programs;
 #[path = "common/scenarios.rs"]
 mod scenarios;
 
