@@ -90,6 +90,7 @@ fn stores_of_mapped_memory_precede_what_is_behind_a_fence() {
     let unfenced: Fenced = |port, x, _| port.read(x);
     assert!(stale(&memory, words, 100_000, unfenced) > 0, "this test would see no missing fence here");
     has_fences(&memory, words);
+    assert!(are_whole(&memory, words));
 }
 
 #[test]
@@ -101,7 +102,22 @@ fn stores_over_libfabric_precede_what_is_behind_a_fence() {
         let made = group.made([0; 2]).unwrap();
         let net = Ofi::open(&company, provider, &made, limit).unwrap();
         net.going_on(|| has_fences(&net, words(&made)));
+        assert!(are_whole(&net, words(&made)));
     }
+}
+
+/// Returns true if a thread finds each word as the other one has written it.
+fn are_whole(network: &dyn RemoteFabric, [[x, ..], _]: [[Word; 3]; 2]) -> bool {
+    const VALUES: [i64; 2] = [0x0102_0304_0506_0708, -0x0102_0304_0506_0709];
+    let mut reader = network.port(Tid::from_index(1));
+    reader.write(x, VALUES[0]).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = network.port(Tid::from_index(0));
+            (0..400_000).for_each(|round| writer.write(x, VALUES[round % 2]).unwrap());
+        });
+        (0..400_000).all(|_| VALUES.contains(&reader.read(x).unwrap()))
+    })
 }
 
 /// Checks that each way makes a fence.

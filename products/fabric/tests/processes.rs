@@ -24,10 +24,11 @@ use crate::{load, pair, plant, random_programs};
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 12] = [
+const TOGETHER: [(&str, usize, Role); 13] = [
     ("a_get_does_not_pass_a_put", 2, |company, provider| gets_what_it_put(company, provider, false)),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("sources_of_puts_are_read_in_their_order", 2, sources_of_puts_are_read_in_their_order),
+    ("a_wait_for_a_put_lasts_until_its_source_was_read", 2, a_wait_for_a_put_lasts_until_its_source_was_read),
     ("gets_are_placed_in_their_order", 2, gets_are_placed_in_their_order),
     ("nothing_passes_an_atomic", 2, |company, provider| gets_what_it_put(company, provider, true)),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
@@ -245,12 +246,17 @@ impl Words {
 
 const TIMES: i64 = 500;
 
+/// Returns how often a test repeats what it does. Mapped memory is so quick that few of so few times would overlap.
+fn times(provider: Provider) -> i64 {
+    if provider == Provider::Memory { 50 * TIMES } else { TIMES }
+}
+
 /// [add(x2, 1000)]; put(x2, x1); get(y1, x2); wait: the get returns the value that was put, and the value remains.
 fn gets_what_it_put(company: &Company, provider: Provider, adds: bool) -> Result<(), Fault> {
-    let words = Words::new();
+    let (words, times) = (Words::new(), times(provider));
     let ([x1, x2], [y1, _]) = (words.x, words.y);
     let acts = |thread: &mut Thread<'_>| {
-        for i in 1..=TIMES {
+        for i in 1..=times {
             x1.write(thread, i)?;
             if adds {
                 x2.fetch_add(thread, 1000, y1)?;
@@ -261,17 +267,17 @@ fn gets_what_it_put(company: &Company, provider: Provider, adds: bool) -> Result
         }
         Ok(())
     };
-    words.run(company, provider, acts, |thread| Ok(x2.read(thread)? == TIMES))
+    words.run(company, provider, acts, |thread| Ok(x2.read(thread)? == times))
 }
 
 /// Two words are put one after the other, over and over. A thread that sees the second sees the first. The values
 /// differ in all bytes, so that a torn word is noticed.
 fn puts_keep_their_order_and_words_are_whole(company: &Company, provider: Provider) -> Result<(), Fault> {
     const STEP: i64 = 0x0001_0203_0405_0607;
-    let words = Words::new();
+    let (words, times) = (Words::new(), times(provider));
     let ([x1, x2], [y1, y2]) = (words.x, words.y);
     let acts = |thread: &mut Thread<'_>| {
-        for i in 1..=TIMES {
+        for i in 1..=times {
             [x1, y1].into_iter().try_for_each(|x| x.write(thread, i * STEP))?;
             let puts = [x2.put(thread, x1)?, y2.put(thread, y1)?];
             puts.into_iter().try_for_each(|put| put.wait(thread))?;
@@ -282,7 +288,7 @@ fn puts_keep_their_order_and_words_are_whole(company: &Company, provider: Provid
         let (second, first) = (y2.read(thread)?, x2.read(thread)?);
         assert!(first % STEP == 0 && second % STEP == 0, "{first:x} or {second:x} is torn");
         assert!(first >= second, "{first:x} was put before {second:x}");
-        Ok(second == TIMES * STEP)
+        Ok(second == times * STEP)
     };
     words.run(company, provider, acts, looks)
 }
@@ -330,6 +336,25 @@ fn sources_of_puts_are_read_in_their_order(company: &Company, provider: Provider
     Ok(())
 }
 
+/// A thread puts many words, waits, and writes the source again. What was put before has arrived.
+fn a_wait_for_a_put_lasts_until_its_source_was_read(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let many = [1, 2].map(|n| group.buffer(&format!("many{n}"), n, LARGE));
+    let (back, barrier) = (group.buffer("back", 1, LARGE), group.barrier("b", &[0, 1]));
+    group.run_among(company, provider, |thread| {
+        for round in 1..=if thread.id().index() == 0 { 40 } else { 0 } {
+            let filled = |v: i64| v.to_le_bytes().repeat(LARGE / 8);
+            many[0].write(thread, &filled(round))?;
+            many[1].put(thread, many[0])?.wait(thread)?;
+            many[0].write(thread, &filled(-1))?;
+            many[1].get(thread, back)?.wait(thread)?;
+            assert!(back.read(thread)? == filled(round), "the put has read what was written after its wait");
+        }
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
 /// A thread gets many words, and then one. Another thread of its node that sees the one sees the many.
 fn gets_are_placed_in_their_order(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
@@ -361,7 +386,9 @@ fn gets_are_placed_in_their_order(company: &Company, provider: Provider) -> Resu
 /// All threads, one of them on the node itself, add to a word, and each gets another number. The CPU adds for the one on the node,
 /// while the provider adds for the others. It adds more often, because it is much quicker.
 fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
-    const MORE: i64 = 100;
+    let times = times(provider);
+    // Over the network an addition takes a hundred times as long.
+    let more = if provider == Provider::Memory { 1 } else { 100 };
     let nodes = [1, 2, 2, 3];
     let mut group = Group::new(&nodes).within(LIMIT);
     let (sum, barrier) = (group.word("s", 1, 0), group.barrier("b", &[0, 1, 2, 3]));
@@ -369,7 +396,7 @@ fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provid
     group.run_among(company, provider, |thread| {
         let p = own[thread.id().index()];
         let mut last = -1;
-        for _ in 0..if thread.node() == Node(1) { MORE * TIMES } else { TIMES } {
+        for _ in 0..if thread.node() == Node(1) { more * times } else { times } {
             sum.fetch_add(thread, 1, p)?.wait(thread)?;
             let now = p.read(thread)?;
             assert!(now > last, "{now} after {last}");
@@ -377,7 +404,7 @@ fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provid
         }
         barrier.wait(thread)?;
         sum.get(thread, p)?.wait(thread)?;
-        assert_eq!(p.read(thread)?, (MORE + 3) * TIMES);
+        assert_eq!(p.read(thread)?, (more + 3) * times);
         Ok(())
     })?;
     Ok(())
@@ -387,6 +414,7 @@ fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provid
 /// network. No change is lost.
 fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
     const CHANGES: i64 = 20_000;
+    const BURST: i64 = 600;
     let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
     let [added, swapped, exchanged] = ["added", "swapped", "exchanged"].map(|name| group.word(name, 1, 0));
     let own: Vec<Word> = [1, 1, 2].iter().zip(0..).map(|(&n, t)| group.word(&format!("own{t}"), n, 0)).collect();
@@ -400,7 +428,11 @@ fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) 
             let is_remote = me == 2 || time % 100 == 0;
             if me < 2 && time % 50 == 1 {
                 pair.meets(time as u64, me as usize);
-                thread.by_port(&[added], |port, words| (0..200).try_for_each(|_| port.faa(words[0], 1).map(drop)))?;
+                thread.by_port(&[added, exchanged], |port, words| {
+                    (0..BURST).try_for_each(|_| port.faa(words[0], 1).map(drop))?;
+                    let first = BURST * (time / 50) + 1;
+                    (first..first + BURST).try_for_each(|v| port.xchg(words[1], 2 * v + me).map(|was| returned += was))
+                })?;
             }
             if is_remote {
                 added.fetch_add(thread, 1, x)?.wait(thread)?;
@@ -418,20 +450,17 @@ fn atomics_of_the_cpu_exclude_each_other(company: &Company, provider: Provider) 
                 }
                 old = was;
             }
-            if me < 2 {
-                returned += thread.by_port(&[exchanged], |port, words| port.xchg(words[0], 2 * time + me))?;
-            }
         }
         barrier.wait(thread)?;
         if me == 2 {
             return Ok(0);
         }
-        assert_eq!(added.read(thread)?, 2 * CHANGES / 50 * 200 + 3 * CHANGES / 100);
+        assert_eq!(added.read(thread)?, 2 * CHANGES / 50 * BURST + 3 * CHANGES / 100);
         assert_eq!(swapped.read(thread)?, 2 * CHANGES + CHANGES / 100);
         Ok(returned + if me == 0 { exchanged.read(thread)? } else { 0 })
     })?;
     // Each number that was put into the word was returned once, or is there at the end.
-    let all = (1..=CHANGES).map(|time| 4 * time + 1).sum::<i64>();
+    let all = (1..=CHANGES / 50 * BURST).map(|v| 4 * v + 1).sum::<i64>();
     assert!(company.rank() != 0 || results.iter().sum::<i64>() == all, "{results:?}, {all}");
     Ok(())
 }
