@@ -19,7 +19,7 @@ pub(super) fn address(name: &[u8]) -> Option<SocketAddr> {
         28 => IpAddr::from(<[u8; 16]>::try_from(&name[8..24]).ok()?),
         _ => return None,
     };
-    Some(SocketAddr::new(ip, u16::from_be_bytes([name[2], name[3]])))
+    Some(SocketAddr::new(ip.to_canonical(), u16::from_be_bytes([name[2], name[3]])))
 }
 
 /// Calls `look` with each socket of this process, and its own address.
@@ -39,7 +39,7 @@ fn each_socket(mut look: impl FnMut(&SockRef<'_>, SocketAddr)) {
 /// Returns address and port alone.
 fn numbers_of(address: std::io::Result<SockAddr>) -> Option<SocketAddr> {
     let address = address.ok()?.as_socket()?;
-    Some(SocketAddr::new(address.ip(), address.port()))
+    Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
 }
 
 /// Returns the connections of this process to these addresses.

@@ -193,12 +193,9 @@ impl<'a> Ofi<'a> {
             known.extend(all);
         }
         let names = self.queues.values().map(|queue| locked(queue).name()).chain([self.node.name()]);
-        let own = names.filter_map(|name| connections::address(&name.ok()?)).collect();
-        if connections::close(&own, &known) {
-            return Ok(());
-        }
-        let why = "tcp: the ports of this process cannot be closed to strangers, because /proc/self/fd lacks their sockets, or they take no filter";
-        Err(Fault::Wrong(why.to_owned()))
+        let own: Option<BTreeSet<_>> = names.map(|name| connections::address(&name.ok()?)).collect();
+        let why = "tcp: the ports of this process cannot be closed to strangers: they are not found in /proc/self/fd, or take no filter";
+        own.filter(|own| connections::close(own, &known)).map(drop).ok_or_else(|| Fault::Wrong(why.to_owned()))
     }
 
     /// Does `work` while a helper thread progresses the operations of other nodes.
