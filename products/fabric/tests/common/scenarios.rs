@@ -166,7 +166,14 @@ fn map(runner: &Runner<'_>) -> Result<(), Fault> {
             barrier.wait(thread)?;
             assert_eq!((map.get(thread, 0)?, map.get(thread, 1)?), (Some(i + 1), None));
             barrier.wait(thread)?;
-            if is_first(thread) {
+            // The slot of the value is on the other node.
+            if !is_first(thread) {
+                assert!(map.update(thread, 0, i + 2)?);
+            }
+            barrier.wait(thread)?;
+            assert_eq!(map.get(thread, 0)?, Some(i + 2));
+            barrier.wait(thread)?;
+            if is_first(thread) == (i % 2 == 0) {
                 assert!(map.remove(thread, 0)?)
             } else {
                 map.serve(thread)?
