@@ -33,6 +33,33 @@ fn reported(test: &Test, answer: &Answer) -> Vec<String> {
     text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
 }
 
+/// A thread that reads nothing repeats its effects for ever, alone and beside others. Where others see them, an execution is over when
+/// the others have ended.
+#[test]
+fn effects_without_a_read_are_repeated_for_ever() {
+    let text =
+        |server: &str, rows: &str| format!("RDMA_TSO t {{ x@1 = 0; y@2 = 0; {server} }}\n P1@1 | P2@1 ;\n{rows}");
+    for (rows, stuck) in [
+        (" while true { | ;\n x := 1 | ;\n } | ;\n", &["Stuck ", "P1 at line 3, while true {"][..]),
+        (
+            " a := 1 | ;\n while a = 1 { | ;\n put(y, x) | ;\n poll(2) | ;\n } | ;\n",
+            &["Stuck a=1;", "P1 at line 4, while a = 1 {"],
+        ),
+        (" if true { while true { | ;\n x := 1 | ;\n } } | ;\n", &["Stuck ", "P1 at line 3, while true {"]),
+        (" while true { | await x = 1 ;\n x := 1 | ;\n } | ;\n", &["Stuck ", "P1 at line 3, while true {"]),
+    ] {
+        let test = parsed(&text("", rows));
+        let answer = solve(&test, &[], Limits::default());
+        assert_eq!(
+            reported(&test, &answer).iter().map(|line| line.trim()).collect_vec(),
+            stuck.iter().map(|s| s.trim()).collect_vec(),
+            "{rows}"
+        );
+    }
+    let served = parsed(&text("server(P1);", " while true { | await x = 1 ;\n x := 1 | ;\n } | ;\nforall (x=1)\n"));
+    assert_eq!(solve(&served, &[], Limits::default()).outcomes.len(), 1);
+}
+
 /// A server loops for ever: an execution is over when its clients have ended, and not before.
 #[test]
 fn servers_need_not_end() {

@@ -270,8 +270,8 @@ impl ThreadWriter {
         let first = self.writer.begin_loop();
         self.call(call, Some(found));
         let [found, awaited] = [found, awaited].map(ScriptWriter::value);
-        self.writer.unless(compared(until, found, awaited), again);
         call.register().into_iter().for_each(|r| self.writer.set(self.slots[&r], found));
+        self.writer.unless(compared(until, found, awaited), again);
         self.writer.jump(depth, behind);
         self.writer.place(again);
         self.writer.end_loop(first);

@@ -716,6 +716,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let at = match &place.point.frontier {
             _ if self.wanted != Wanted::Stuck => return None,
             Frontier::Spins(start) => WaitsAt::Loop(*start),
+            Frontier::Repeats(start) if place.stays => WaitsAt::Loop(*start),
             Frontier::Never(call) => WaitsAt::Call((**call).clone()),
             Frontier::Free(call, _) | Frontier::Reads(call) if self.may_wait(call) => WaitsAt::Call((**call).clone()),
             _ => return None,
@@ -785,9 +786,13 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             let to = Position { point, postponed: None, covered: 0, ..place };
             self.may_come_to(point).then_some(Successor { to, ways, window })
         };
+        let stays = Successor { to: Position { stays: true, ..place }, ways: Ways::default(), window: None };
         match &place.point.frontier {
+            Frontier::Repeats(_) => {
+                let to = Position { point: self.threads.beyond(place.point, t), ..place };
+                vec![stays, Successor { to, ways: Ways::default(), window: None }]
+            }
             Frontier::Free(call, results) => {
-                let stays = Successor { to: Position { stays: true, ..place }, ways: Ways::default(), window: None };
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }

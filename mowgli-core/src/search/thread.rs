@@ -41,6 +41,9 @@ pub enum Frontier {
     Never(Box<Call>),
     /// At the end of an iteration that reads nothing, does nothing and does not break. It began at this event.
     Spins(usize),
+    /// At the end of an iteration that began at this event and has effects, and in which nothing was chosen. The thread repeats it for
+    /// ever, with or without others to see it.
+    Repeats(usize),
     /// At the end of an iteration that does not break and began at this event; see [`Threads::rounds`].
     Round(usize),
     /// At the bound on iterations.
@@ -185,16 +188,18 @@ impl<'n> Threads<'_, 'n> {
         next
     }
 
-    /// Returns the state of a thread at the bound on iterations after one more iteration.
+    /// Returns the state of a thread that repeats an iteration, or is at the bound on iterations, after one more iteration.
     #[must_use]
     pub fn beyond(&self, point: &'n ThreadState<'n>, thread: Tid) -> &'n ThreadState<'n> {
         let key = (Val::Unit, BEYOND);
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
         }
-        let mut code = point.code.clone();
-        code.go_on(false);
-        let next = self.go_on(thread, point.run().with_room(), code, Some(point));
+        let (mut run, mut code) = (point.run().with_room(), point.code.clone());
+        let counts = if let Frontier::Repeats(start) = point.frontier { Some(start) } else { None };
+        counts.into_iter().for_each(|start| self.note_round(start, &mut run));
+        code.go_on(counts.is_some());
+        let next = self.go_on(thread, run, code, Some(point));
         point.next.borrow_mut().insert(key, next);
         next
     }
@@ -391,6 +396,7 @@ impl<'n> Threads<'_, 'n> {
     /// Runs the thread until a result has to be chosen, or the program ends.
     fn advance(&self, thread: Tid, run: &mut Run, code: &mut CodeState, stops: StopsAt) -> Frontier {
         let place = CodePlace { world: self.world, thread };
+        let chosen = run.trace.events.len();
         loop {
             let next = match code.next(place) {
                 CodePoint::Call(call) if stops == StopsAt::Calls => Err(Frontier::Never(Box::new(call))),
@@ -400,7 +406,7 @@ impl<'n> Threads<'_, 'n> {
                     Ok(())
                 }
                 CodePoint::Iteration(iteration) => {
-                    self.iteration(thread, iteration, run, stops).map(|()| code.go_on(true))
+                    self.iteration(thread, iteration, (run, chosen), stops).map(|()| code.go_on(true))
                 }
                 CodePoint::Returned(v, start) => left(v, start, run, code),
                 CodePoint::Ended(v) => {
@@ -505,12 +511,12 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// True if the thread goes on behind an iteration without a break.
+    /// True if the thread goes on behind an iteration without a break. The last choice was before event `chosen`.
     fn iteration(
         &self,
         thread: Tid,
         CodeIteration { start, done, others, is_other }: CodeIteration,
-        run: &mut Run,
+        (run, chosen): (&mut Run, usize),
         stops: StopsAt,
     ) -> Result<(), Frontier> {
         let (events, end) = (&run.trace.events, run.trace.events.len());
@@ -531,16 +537,25 @@ impl<'n> Threads<'_, 'n> {
             let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
             return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
-        let remembered = self.libraries.remember(self.world, &events[..start], own);
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
+            let remembered = self.libraries.remember(self.world, &events[..start], own);
             return Err(Frontier::Bound { place, start, remembered });
         }
-        if !remembered {
-            run.trace.rounds.push((start, end));
+        if self.waits && start >= chosen {
+            return Err(Frontier::Repeats(start));
         }
+        self.note_round(start, run);
         Ok(())
+    }
+
+    /// Notes an iteration that ended without a break, unless later results depend on it.
+    fn note_round(&self, start: usize, run: &mut Run) {
+        let (before, own) = run.trace.events.split_at(start);
+        if !self.libraries.remember(self.world, before, own) {
+            run.trace.rounds.push((start, run.trace.events.len()));
+        }
     }
 }
 
