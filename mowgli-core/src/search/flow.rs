@@ -635,7 +635,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         &mut self,
         state: &mut Positions<'n>,
         known: &mut KnownWays<'n>,
-        prefix: &Prefix<'_, 'n>,
+        prefix: &mut Prefix<'_, 'n>,
         available: &Available,
         now: u32,
     ) -> Successors<'n> {
@@ -646,7 +646,10 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 waits[t] = !place.has_ended() && place.fault().is_none();
                 continue;
             }
-            let ways = known[t].get_or_insert_with(|| self.ways(Tid::from_index(t), *place, prefix, available, now));
+            let ways = known[t].get_or_insert_with(|| match place.point.frontier {
+                Frontier::Repeats { start, remembered } => self.repeats(t, *place, (start, remembered), prefix),
+                _ => self.ways(Tid::from_index(t), *place, prefix, available, now),
+            });
             if ways.is_empty() {
                 match place.point.frontier {
                     Frontier::Free(..) => return Successors::Nothing,
@@ -654,6 +657,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                         waits[t] = true;
                         place.postponed.get_or_insert(now);
                     }
+                    Frontier::Repeats { .. } => waits[t] = true,
                     _ => {}
                 }
                 continue;
@@ -716,7 +720,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let at = match &place.point.frontier {
             _ if self.wanted != Wanted::Stuck => return None,
             Frontier::Spins(start) => WaitsAt::Loop(*start),
-            Frontier::Repeats(start) if place.stays => WaitsAt::Loop(*start),
+            Frontier::Repeats { start, .. } => WaitsAt::Loop(*start),
             Frontier::Never(call) => WaitsAt::Call((**call).clone()),
             Frontier::Free(call, _) | Frontier::Reads(call) if self.may_wait(call) => WaitsAt::Call((**call).clone()),
             _ => return None,
@@ -771,6 +775,23 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         }
     }
 
+    /// Returns the ways of a thread that repeats an iteration with effects. One more iteration makes a difference only if somebody
+    /// reads this one, or if later results depend on it.
+    fn repeats(
+        &self,
+        thread: usize,
+        place: Position<'n>,
+        (start, remembered): (usize, bool),
+        prefix: &mut Prefix<'_, 'n>,
+    ) -> Vec<Successor<'n>> {
+        if !remembered && !prefix.is_read(thread, (start, place.point.run().shapes.len())) {
+            return Vec::new();
+        }
+        let again = Position { point: self.threads.beyond(place.point, Tid::from_index(thread)), ..place };
+        let to = [again, Position { stays: true, ..place }];
+        to.map(|to| Successor { to, ways: Ways::default(), window: None }).into()
+    }
+
     /// Returns the ways in which a thread can continue with the present writes.
     fn ways(
         &self,
@@ -786,13 +807,9 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             let to = Position { point, postponed: None, covered: 0, ..place };
             self.may_come_to(point).then_some(Successor { to, ways, window })
         };
-        let stays = Successor { to: Position { stays: true, ..place }, ways: Ways::default(), window: None };
         match &place.point.frontier {
-            Frontier::Repeats(_) => {
-                let to = Position { point: self.threads.beyond(place.point, t), ..place };
-                vec![stays, Successor { to, ways: Ways::default(), window: None }]
-            }
             Frontier::Free(call, results) => {
+                let stays = Successor { to: Position { stays: true, ..place }, ways: Ways::default(), window: None };
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }

@@ -531,7 +531,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
             Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) | Frontier::Round(_) => {}
             // One more iteration is enough, because all iterations of a loop are one program.
             Frontier::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
-            Frontier::Repeats(_) => {
+            Frontier::Repeats { .. } => {
                 let next = self.reachability.threads.beyond(point, Tid::from_index(t));
                 self.enter(t, (point, next), beyond, own)?;
             }

@@ -41,9 +41,13 @@ pub enum Frontier {
     Never(Box<Call>),
     /// At the end of an iteration that reads nothing, does nothing and does not break. It began at this event.
     Spins(usize),
-    /// At the end of an iteration that began at this event and has effects, and in which nothing was chosen. The thread repeats it for
-    /// ever, with or without others to see it.
-    Repeats(usize),
+    /// At the end of an iteration that has effects, and in which nothing was chosen. The thread repeats it for ever.
+    Repeats {
+        /// The first event of the iteration.
+        start: usize,
+        /// True if later results depend on the iteration.
+        remembered: bool,
+    },
     /// At the end of an iteration that does not break and began at this event; see [`Threads::rounds`].
     Round(usize),
     /// At the bound on iterations.
@@ -196,9 +200,11 @@ impl<'n> Threads<'_, 'n> {
             return next;
         }
         let (mut run, mut code) = (point.run().with_room(), point.code.clone());
-        let counts = if let Frontier::Repeats(start) = point.frontier { Some(start) } else { None };
-        counts.into_iter().for_each(|start| self.note_round(start, &mut run));
-        code.go_on(counts.is_some());
+        let counts = matches!(point.frontier, Frontier::Repeats { .. });
+        if let Frontier::Repeats { start, remembered: false } = point.frontier {
+            run.trace.rounds.push((start, run.trace.events.len()));
+        }
+        code.go_on(counts);
         let next = self.go_on(thread, run, code, Some(point));
         point.next.borrow_mut().insert(key, next);
         next
@@ -537,25 +543,19 @@ impl<'n> Threads<'_, 'n> {
             let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
             return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
+        let remembered = self.libraries.remember(self.world, &events[..start], own);
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
-            let remembered = self.libraries.remember(self.world, &events[..start], own);
             return Err(Frontier::Bound { place, start, remembered });
         }
         if self.waits && start >= chosen {
-            return Err(Frontier::Repeats(start));
+            return Err(Frontier::Repeats { start, remembered });
         }
-        self.note_round(start, run);
+        if !remembered {
+            run.trace.rounds.push((start, end));
+        }
         Ok(())
-    }
-
-    /// Notes an iteration that ended without a break, unless later results depend on it.
-    fn note_round(&self, start: usize, run: &mut Run) {
-        let (before, own) = run.trace.events.split_at(start);
-        if !self.libraries.remember(self.world, before, own) {
-            run.trace.rounds.push((start, run.trace.events.len()));
-        }
     }
 }
 
