@@ -63,7 +63,7 @@ pub fn replay(
             CodePoint::Returned(v, _) => code.leave(v),
             CodePoint::Loop => code.begin(),
             CodePoint::Call(call) => match implementations.get(&call.library) {
-                Some(implementation) => _ = code.enter(&implementation.script(world, thread, &call), &call),
+                Some(implementation) => _ = code.enter(&implementation.script(world, thread, &call), &call.args),
                 None => code.returned(events.get(code.made()).filter(|e| e.call == call)?.ret),
             },
             CodePoint::Iteration(of) if of.start < code.made() || of.is_other && !of.is_endless(code.made()) => {

@@ -209,7 +209,7 @@ impl Unfolder<'_> {
                     Some(implementation) => {
                         let body = implementation.script(self.world, state.thread, &call);
                         let parent = code.within();
-                        code.enter(&body, &call);
+                        code.enter(&body, &call.args);
                         let event = Event { thread: state.thread, call, ret: Val::Unit };
                         state.calls.push(ReplacedCall { event, parent });
                     }

@@ -434,7 +434,7 @@ impl<'n> Threads<'_, 'n> {
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.script(self.world, thread, &call);
             let parent = code.within();
-            code.enter(&body, &call);
+            code.enter(&body, &call.args);
             let event = Event { thread, call, ret: Val::Unit };
             run.trace.calls.push(ReplacedCall { event, parent });
             return Ok(());

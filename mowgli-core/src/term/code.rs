@@ -2,44 +2,54 @@
 //!
 //! **Computes** the next [`CodePoint`] of a [`CodeState`]: a call, the end of an iteration, or an end. Its readers decide what a
 //! call returns, whether a body replaces it, and whether a loop goes on. These are `flow`, the plain semantics, the recovery
-//! of f, the machine, and code that runs.
+//! of f, the machine, and code that runs. Values are known, or they are terms: then the reader is symbolic execution, which also
+//! decides conditions and the elements of sets ([`OpenPoint`]).
 //!
 //! **Invariant.** A state is plain data, so equal states go on in the same way. A variable leaves it once nothing reads it again. Where
 //! nothing but the value of a read differs that nobody reads any more, states are equal.
 //!
 //! **Example.** Take `loop { let v = read(x); if (v > 1) { break } }; write(y, 1)`. It is at the same state after 2 and after 3.
 //!
-//! **Correct because** an instruction is one step of the calculus of LOCO §3.1. Whether an iteration only
-//! looks depends on its events, and equal states do not show it. So its end is a point, with the number of calls before it.
+//! **Correct because** an instruction is one step of the calculus of LOCO §3.1, but for these deviations:
+//!
+//! 1. `if`, `for` and the tuple of the values of a `for` are instructions. LOCO derives them from functions of values, which are
+//!    closures and cannot be read. Test: `a_script_makes_the_calls_of_its_body`.
+//! 2. A break leaves one loop, because no published body leaves more of them. Same test.
+//! 3. A method about the empty set of nodes is not called. Its event would have no subevent, which LOCO does not allow. Test:
+//!    `operands_change_places_and_sets_get_the_own_node`.
+//!
+//! Whether an iteration only looks depends on its events, and equal states do not show it. So its end is a point, with the number of
+//! calls before it. Runs of terms cover all runs of values: test `runs_are_instances_of_paths`.
 //!
 //! **Cost.** A step copies nothing. A copy of a state has the values of a few variables, and a frame for each loop around it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use im::OrdMap;
 
-use crate::event::Call;
+use crate::event::{Call, SourceLine};
 use crate::expr::{Expr, Surroundings, Var};
 use crate::few::Few;
 use crate::ids::Tid;
-use crate::term::script::{CallOf, CodeByResults, Instruction, NextByResults, Script, VarNumber};
+use crate::term::script::{CallOf, CheckOf, CodeByResults, Instruction, NextByResults, Script, VarNumber};
 use crate::value::Val;
 use crate::world::World;
 
 /// A script at some instruction, with the values of its variables.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Activation {
+pub struct Activation<V: Copy = Val> {
     script: Script,
     position: usize,
     /// The values of variables.
-    values: OrdMap<VarNumber, Val>,
+    values: OrdMap<VarNumber, V>,
     /// The arguments of the call whose body this is.
-    args: Few<Val>,
+    args: Few<V>,
 }
 
 /// A loop, a `for` or a replaced call around an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum CodeFrame {
+enum CodeFrame<V: Copy> {
     /// A loop, whose present iteration began after `start` calls.
     Loop {
         /// The iterations that went on with the same values.
@@ -48,21 +58,23 @@ enum CodeFrame {
         others: usize,
         start: usize,
         /// The values with which the iteration began, of the variables that the loop sets and reads.
-        begun: Vec<Option<Val>>,
+        begun: Vec<Option<V>>,
     },
     /// A Rust function that has had these results, and these in the present iteration of a loop.
-    Results { known: Vec<Val>, own: Option<Vec<Val>> },
+    Results { known: Vec<V>, own: Option<Vec<V>> },
     /// A `for` at this element.
-    For { elements: Few<Val>, at: usize, values: Few<Val> },
+    For { elements: Few<V>, at: usize, values: Few<V> },
+    /// A `for` in its iteration for any element.
+    Any,
     /// A replaced call, whose body began after `start` calls.
-    Body { caller: Arc<Activation>, outer: Option<usize>, start: usize },
+    Body { caller: Arc<Activation<V>>, outer: Option<usize>, start: usize },
 }
 
 /// The place of a thread in its code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct CodeState {
-    at: Activation,
-    frames: Vec<CodeFrame>,
+pub struct CodeState<V: Copy = Val> {
+    at: Activation<V>,
+    frames: Vec<CodeFrame<V>>,
     /// The number of calls that have returned.
     made: usize,
     /// The number of replaced calls that have begun.
@@ -82,19 +94,82 @@ pub struct CodePlace<'a> {
     pub thread: Tid,
 }
 
+/// The surroundings of code give the values of its expressions: known ones ([`CodePlace`]), or terms of which its reader decides.
+pub trait CodeSurroundings: Copy {
+    /// A value.
+    type Value: Copy + Eq + From<Val>;
+    /// A call with such arguments.
+    type Call;
+    /// A point at which the reader decides. With known values there is none.
+    type Open;
+
+    /// Returns the value of an expression.
+    fn value(self, e: Expr, at: &Activation<Self::Value>) -> Self::Value;
+    /// Returns a call, unless it has no effect.
+    fn call(self, of: &CallOf, at: &Activation<Self::Value>) -> Option<Self::Call>;
+    /// True if a condition holds.
+    ///
+    /// # Errors
+    /// The reader decides, by [`CodeState::decided`].
+    fn holds(self, condition: Expr, at: &Activation<Self::Value>) -> Result<bool, Self::Open>;
+    /// Returns the elements of a `for`.
+    ///
+    /// # Errors
+    /// The reader decides: by [`CodeState::begin_for`], [`CodeState::begin_any`] or [`CodeState::skip_for`].
+    fn elements(self, all: Expr, at: &Activation<Self::Value>) -> Result<Few<Self::Value>, Self::Open>;
+    /// Returns a tuple.
+    fn tuple(self, parts: &[Self::Value]) -> Self::Value;
+
+    /// Returns a point where a loop is left, or an iteration for any element ends, if the reader asks for one.
+    fn stop(self, at: OpenPoint) -> Option<Self::Open> {
+        let _ = at;
+        None
+    }
+
+    /// Returns the next step of a Rust function, of which there is none in a body.
+    fn by_results(
+        self,
+        code: &CodeByResults,
+        known: &[Self::Value],
+        own: Option<&[Self::Value]>,
+    ) -> NextByResults<Self::Call, Self::Value> {
+        unreachable!("a body is a term, and not {code:?} of {} results", known.len() + own.map_or(0, <[_]>::len))
+    }
+
+    /// Returns the call that a check makes if something is wrong. There is no check in a body.
+    fn fault(self, check: &CheckOf, _: &Activation<Self::Value>) -> Option<Self::Call> {
+        unreachable!("a body has no {check:?}")
+    }
+}
+
+/// A point of code whose values are terms, at which its reader decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenPoint {
+    /// A condition that may hold.
+    Condition(Expr),
+    /// A `for` through this set, whose elements are not known.
+    Elements(Expr),
+    /// The end of the iteration for any element.
+    Round,
+    /// A loop was left. The thread goes on.
+    Left,
+}
+
 /// The point that a thread comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum CodePoint {
+pub enum CodePoint<C = Call, V = Val, O = Infallible> {
+    /// The reader decides how it goes on.
+    Open(O),
     /// It makes a call.
-    Call(Call),
+    Call(C),
     /// A loop begins.
     Loop,
     /// An iteration has ended without a break.
     Iteration(CodeIteration),
     /// The innermost replaced call returns this value. Its body began after so many calls.
-    Returned(Val, usize),
+    Returned(V, usize),
     /// The thread ends.
-    Ended(Val),
+    Ended(V),
     /// A break out of no loop: the execution does not count, or the body is not well defined.
     Escaped,
 }
@@ -132,6 +207,45 @@ impl CodeIteration {
 /// The surroundings of an expression of a script.
 struct CodeScope<'a>(CodePlace<'a>, &'a Activation);
 
+impl CodeSurroundings for CodePlace<'_> {
+    type Value = Val;
+    type Call = Call;
+    type Open = Infallible;
+
+    fn value(self, e: Expr, at: &Activation) -> Val {
+        e.eval(&CodeScope(self, at))
+    }
+
+    fn call(self, of: &CallOf, at: &Activation) -> Option<Call> {
+        match of {
+            CallOf::Known(call) => Some(Call::clone(call)),
+            CallOf::Term(term) | CallOf::Method(term) => {
+                Some(term.eval(&CodeScope(self, at))).filter(|call| !of.is_nothing(call))
+            }
+        }
+    }
+
+    fn holds(self, condition: Expr, at: &Activation) -> Result<bool, Infallible> {
+        Ok(self.value(condition, at) == Val::Bool(true))
+    }
+
+    fn elements(self, all: Expr, at: &Activation) -> Result<Few<Val>, Infallible> {
+        Ok(all.elements(&CodeScope(self, at)))
+    }
+
+    fn tuple(self, parts: &[Val]) -> Val {
+        Val::tuple(parts)
+    }
+
+    fn by_results(self, code: &CodeByResults, known: &[Val], own: Option<&[Val]>) -> NextByResults {
+        (code.next)(self.thread, known, own)
+    }
+
+    fn fault(self, check: &CheckOf, at: &Activation) -> Option<Call> {
+        (check.fault)(self.thread, &|slot| at.value(slot).unwrap_or(Val::Unit))
+    }
+}
+
 impl Surroundings for CodeScope<'_> {
     fn world(&self) -> &World {
         self.0.world
@@ -154,16 +268,17 @@ impl Surroundings for CodeScope<'_> {
     }
 }
 
-impl Activation {
-    fn of(script: Script, args: Few<Val>) -> Self {
+impl<V: Copy + Eq> Activation<V> {
+    fn of(script: Script, args: Few<V>) -> Self {
         Self { script, position: 0, values: OrdMap::new(), args }
     }
 
-    fn value(&self, slot: VarNumber) -> Option<Val> {
+    /// Returns the value of a variable.
+    pub fn value(&self, slot: VarNumber) -> Option<V> {
         self.values.get(&slot).copied()
     }
 
-    fn set(&mut self, slot: VarNumber, v: Val) {
+    fn set(&mut self, slot: VarNumber, v: V) {
         self.values.insert(slot, v);
     }
 
@@ -179,25 +294,28 @@ impl Activation {
     fn is_by_results(&self) -> bool {
         matches!(self.script.at(self.position), Instruction::Results(_))
     }
-
-    fn eval(&self, place: CodePlace<'_>, e: Expr) -> Val {
-        e.eval(&CodeScope(place, self))
-    }
 }
 
 impl CodeState {
     /// The beginning of a thread.
     #[must_use]
     pub fn start(script: &Script) -> Self {
-        let at = Activation::of(script.clone(), Few::default());
-        Self { at, frames: Vec::new(), made: 0, begun: 0, within: None, is_at_end: false }
+        Self::with_args(script, Few::default())
     }
 
     /// The beginning of the body of a call, as a thread of its own.
     #[must_use]
     pub fn of_call(script: &Script, call: &Call) -> Self {
-        let args = call.args.clone();
-        Self { at: Activation::of(script.clone(), args), ..Self::start(script) }
+        Self::with_args(script, call.args.clone())
+    }
+}
+
+impl<V: Copy + Eq + From<Val>> CodeState<V> {
+    /// The beginning of a thread with these arguments.
+    #[must_use]
+    pub fn with_args(script: &Script, args: Few<V>) -> Self {
+        let at = Activation::of(script.clone(), args);
+        Self { at, frames: Vec::new(), made: 0, begun: 0, within: None, is_at_end: false }
     }
 
     /// Returns the number of the instruction at which the thread is.
@@ -208,7 +326,7 @@ impl CodeState {
 
     /// Returns the value of a variable; `None` if it has none, or if nothing reads it again.
     #[must_use]
-    pub fn value(&self, slot: VarNumber) -> Option<Val> {
+    pub fn value(&self, slot: VarNumber) -> Option<V> {
         self.at.value(slot)
     }
 
@@ -246,41 +364,78 @@ impl CodeState {
         self.at.script.at(self.at.position)
     }
 
+    /// Returns the first call from here on, as a place in the source.
+    #[must_use]
+    pub fn place(&self) -> SourceLine {
+        self.at.script.place(self.at.position)
+    }
+
+    /// Returns the variable that the instruction of this point sets, with its name.
+    #[must_use]
+    pub fn variable(&self) -> Option<Var> {
+        let (Instruction::Call(_, Some(slot)) | Instruction::For { slot, .. }) = self.instruction() else {
+            return None;
+        };
+        Some(Var { number: *slot, name: self.at.script.name(*slot)? })
+    }
+
+    /// True if the `for` at which the thread is collects values.
+    #[must_use]
+    pub fn collects(&self) -> bool {
+        matches!(self.instruction(), Instruction::For { tuple: Some(_), .. })
+    }
+
+    /// True if the `for` at which the thread is is a whole iteration of a loop.
+    #[must_use]
+    pub fn is_iteration_of_loop(&self) -> bool {
+        let is_loop = |at: &usize| matches!(self.at.script.at(*at), Instruction::Loop(_));
+        let Instruction::For { end, .. } = self.instruction() else { return false };
+        self.at.position.checked_sub(1).is_some_and(|at| is_loop(&at))
+            && *self.at.script.at(*end) == Instruction::Again(self.at.position)
+    }
+
+    /// Changes the values of all variables.
+    pub fn change(&mut self, mut change: impl FnMut(V) -> V) {
+        self.at.values = self.at.values.iter().map(|(slot, v)| (*slot, change(*v))).collect();
+    }
+
     /// Goes on to the next point. A thread that is at a point stays there.
-    pub fn next(&mut self, place: CodePlace<'_>) -> CodePoint {
+    pub fn next<S: CodeSurroundings<Value = V>>(&mut self, place: S) -> CodePoint<S::Call, V, S::Open> {
         loop {
             // The text does not change, and a clone of its pointer would cost more than a step.
             let Activation { script, position, .. } = &self.at;
             let after = position + 1;
             match script.at(*position) {
                 Instruction::Set(slot, e) => {
-                    let (slot, v) = (*slot, self.at.eval(place, *e));
+                    let (slot, v) = (*slot, place.value(*e, &self.at));
                     self.at.set(slot, v);
                     self.at.position = after;
                 }
-                Instruction::Call(CallOf::Known(call), _) => {
-                    let call = Call::clone(call);
-                    self.at.forget(after - 1);
-                    return CodePoint::Call(call);
-                }
-                Instruction::Call(of @ (CallOf::Term(term) | CallOf::Method(term)), to) => {
-                    let call = term.eval(&CodeScope(place, &self.at));
-                    if !of.is_nothing(&call) {
+                Instruction::Call(of, to) => {
+                    let to = *to;
+                    if let Some(call) = place.call(of, &self.at) {
                         self.at.forget(after - 1);
                         return CodePoint::Call(call);
                     }
-                    if let Some(slot) = *to {
-                        self.at.set(slot, Val::Unit);
+                    if let Some(slot) = to {
+                        self.at.set(slot, Val::Unit.into());
                     }
                     self.at.position = after;
                 }
-                Instruction::Unless(condition, to) => {
-                    let holds = self.at.eval(place, *condition) == Val::Bool(true);
-                    self.at.position = if holds { after } else { *to };
-                }
+                Instruction::Unless(condition, _) => match place.holds(*condition, &self.at) {
+                    Ok(holds) => self.decided(holds),
+                    Err(open) => return CodePoint::Open(open),
+                },
                 Instruction::Jump(leaves, to) => {
+                    let leaves = *leaves;
                     self.frames.truncate(self.frames.len() - leaves);
                     self.at.position = *to;
+                    if leaves > 0
+                        && let Some(open) = place.stop(OpenPoint::Left)
+                    {
+                        self.at.forget(self.at.position);
+                        return CodePoint::Open(open);
+                    }
                 }
                 Instruction::Loop(_) => {
                     self.at.forget(after);
@@ -291,27 +446,25 @@ impl CodeState {
                     self.is_at_end = true;
                     return CodePoint::Iteration(self.iteration());
                 }
-                Instruction::For { slot, all, end, tuple } => {
-                    let elements = all.elements(&CodeScope(place, &self.at));
-                    let first = elements.first().copied();
-                    if let Some(first) = first {
-                        let slot = *slot;
-                        self.frames.push(CodeFrame::For { elements, at: 0, values: Few::default() });
-                        self.at.set(slot, first);
-                        self.at.position = after;
-                    } else {
-                        let (tuple, end) = (*tuple, *end);
-                        tuple.into_iter().for_each(|tuple| self.at.set(tuple, Val::tuple(&[])));
-                        self.at.position = end;
+                Instruction::For { all, .. } => match place.elements(*all, &self.at) {
+                    Ok(elements) => self.begin_for(elements),
+                    Err(open) => {
+                        self.at.forget(after - 1);
+                        return CodePoint::Open(open);
                     }
-                }
+                },
                 Instruction::Next { slot, first, collects } => {
+                    if let Some(CodeFrame::Any) = self.frames.last()
+                        && let Some(open) = place.stop(OpenPoint::Round)
+                    {
+                        return CodePoint::Open(open);
+                    }
                     let (slot, first, collects) = (*slot, *first, *collects);
-                    self.next_element(slot, first, collects);
+                    self.next_element(place, slot, first, collects);
                 }
                 Instruction::Return(e) => {
-                    let v = self.at.eval(place, *e);
-                    let is_body = |frame: &CodeFrame| matches!(frame, CodeFrame::Body { .. });
+                    let v = place.value(*e, &self.at);
+                    let is_body = |frame: &CodeFrame<V>| matches!(frame, CodeFrame::Body { .. });
                     self.frames.truncate(self.frames.iter().rposition(is_body).map_or(0, |at| at + 1));
                     return match self.frames.last() {
                         Some(CodeFrame::Body { start, .. }) => CodePoint::Returned(v, *start),
@@ -326,8 +479,7 @@ impl CodeState {
                     }
                 }
                 Instruction::Check(check) => {
-                    let values = |slot: VarNumber| self.at.value(slot).unwrap_or(Val::Unit);
-                    if let Some(call) = (check.fault)(place.thread, &values) {
+                    if let Some(call) = place.fault(check, &self.at) {
                         return CodePoint::Call(call);
                     }
                     self.at.position = after;
@@ -336,7 +488,48 @@ impl CodeState {
         }
     }
 
-    fn next_element(&mut self, slot: VarNumber, first: usize, collects: Option<(VarNumber, VarNumber)>) {
+    /// The condition at which the thread is holds, or does not.
+    pub fn decided(&mut self, holds: bool) {
+        let Instruction::Unless(_, to) = self.instruction() else { unreachable!("the thread is at a condition") };
+        self.at.position = if holds { self.at.position + 1 } else { *to };
+    }
+
+    /// The `for` at which the thread is begins with these elements.
+    pub fn begin_for(&mut self, elements: Few<V>) {
+        let Instruction::For { slot, .. } = self.instruction() else { unreachable!("the thread is at a `for`") };
+        match elements.first().copied() {
+            Some(first) => {
+                let slot = *slot;
+                self.frames.push(CodeFrame::For { elements, at: 0, values: Few::default() });
+                self.at.set(slot, first);
+                self.at.position += 1;
+            }
+            None => self.skip_for(Val::tuple(&[]).into()),
+        }
+    }
+
+    /// The iteration of the `for` for any element begins. It ends at [`OpenPoint::Round`].
+    pub fn begin_any(&mut self, element: V) {
+        self.begin_for(Few::from([element]));
+        self.frames.pop();
+        self.frames.push(CodeFrame::Any);
+    }
+
+    /// The thread goes behind the `for` at which it is, whose collected values are these.
+    pub fn skip_for(&mut self, values: V) {
+        let Instruction::For { tuple, end, .. } = self.instruction() else { unreachable!("the thread is at a `for`") };
+        let (tuple, end) = (*tuple, *end);
+        tuple.into_iter().for_each(|tuple| self.at.set(tuple, values));
+        self.at.position = end;
+    }
+
+    fn next_element(
+        &mut self,
+        place: impl CodeSurroundings<Value = V>,
+        slot: VarNumber,
+        first: usize,
+        collects: Option<(VarNumber, VarNumber)>,
+    ) {
         let value = collects.map(|(value, _)| self.at.value(value).expect("an iteration has a value"));
         let Some(CodeFrame::For { elements, at, values }) = self.frames.last_mut() else {
             unreachable!("the innermost frame is that of the `for`")
@@ -349,7 +542,7 @@ impl CodeState {
             return;
         }
         if let Some((_, tuple)) = collects {
-            let v = Val::tuple(values);
+            let v = place.tuple(values);
             self.at.set(tuple, v);
         }
         self.frames.pop();
@@ -366,19 +559,20 @@ impl CodeState {
     }
 
     /// Returns the values with which the next iteration begins, of the variables that the loop sets and reads.
-    fn carried(&self) -> Vec<Option<Val>> {
+    fn carried(&self) -> Vec<Option<V>> {
         let Instruction::Again(first) = self.instruction() else { unreachable!("an iteration ends here") };
         let Instruction::Loop(carried) = self.at.script.at(first - 1) else { unreachable!("a loop begins there") };
         carried.iter().map(|slot| self.at.value(*slot)).collect()
     }
 
     /// The call at which the thread is returns.
-    pub fn returned(&mut self, ret: Val) {
+    pub fn returned(&mut self, ret: V) {
         self.made += 1;
         self.give(ret);
     }
 
-    fn give(&mut self, v: Val) {
+    /// The call at which the thread is has this result, and does not count.
+    pub fn give(&mut self, v: V) {
         match self.instruction() {
             Instruction::Call(_, to) => {
                 if let Some(slot) = *to {
@@ -394,7 +588,7 @@ impl CodeState {
     }
 
     /// Returns the results of the Rust function that the thread is in, all and those of the present iteration.
-    fn results(&mut self) -> (&mut Vec<Val>, &mut Option<Vec<Val>>) {
+    fn results(&mut self) -> (&mut Vec<V>, &mut Option<Vec<V>>) {
         let of = self.frames.iter_mut().rev().find_map(|frame| match frame {
             CodeFrame::Results { known, own } => Some((known, own)),
             _ => None,
@@ -403,12 +597,16 @@ impl CodeState {
     }
 
     /// Returns the next point of a Rust function, if there is one before it has other results.
-    fn next_by_results(&mut self, place: CodePlace<'_>, code: &CodeByResults) -> Option<CodePoint> {
+    fn next_by_results<S: CodeSurroundings<Value = V>>(
+        &mut self,
+        place: S,
+        code: &CodeByResults,
+    ) -> Option<CodePoint<S::Call, V, S::Open>> {
         if !matches!(self.frames.last(), Some(CodeFrame::Results { .. } | CodeFrame::Loop { .. })) {
             self.frames.push(CodeFrame::Results { known: Vec::new(), own: None });
         }
         let (known, own) = self.results();
-        match (code.next)(place.thread, known, own.as_deref()) {
+        match place.by_results(code, known, own.as_deref()) {
             NextByResults::Call(call) => Some(CodePoint::Call(call)),
             NextByResults::Loop => Some(CodePoint::Loop),
             NextByResults::Again => {
@@ -417,7 +615,7 @@ impl CodeState {
             }
             NextByResults::Leaves => {
                 let own = own.take().expect("it is in a loop");
-                known.push(Val::tuple(&own));
+                known.push(place.tuple(&own));
                 self.frames.pop();
                 None
             }
@@ -430,8 +628,8 @@ impl CodeState {
     }
 
     /// The thread begins the body of the call at which it is. Returns the number of the call among the replaced ones.
-    pub fn enter(&mut self, script: &Script, call: &Call) -> usize {
-        let inner = Activation::of(script.clone(), call.args.clone());
+    pub fn enter(&mut self, script: &Script, args: &Few<V>) -> usize {
+        let inner = Activation::of(script.clone(), args.clone());
         self.at.forget(self.at.position + 1);
         let caller = Arc::new(std::mem::replace(&mut self.at, inner));
         let number = self.begun;
@@ -442,7 +640,7 @@ impl CodeState {
     }
 
     /// The body at whose end the thread is returns.
-    pub fn leave(&mut self, v: Val) {
+    pub fn leave(&mut self, v: V) {
         let Some(CodeFrame::Body { caller, outer, .. }) = self.frames.pop() else {
             unreachable!("the thread is at the end of a body")
         };

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::Call;
+use crate::event::{Call, SourceLine};
 use crate::expr::{Expr, ExprTerm, Var};
 use crate::ids::{Name, NodeSet, Tid};
 use crate::term::call::CallTerm;
@@ -42,6 +42,8 @@ struct ScriptText {
     instructions: Vec<Instruction>,
     /// For each instruction the variables whose values may matter before it, in order.
     live: Vec<Box<[VarNumber]>>,
+    /// The names of the variables that have one.
+    names: Vec<(VarNumber, &'static str)>,
 }
 
 /// One step of a thread.
@@ -101,9 +103,9 @@ pub type ResultsFunction = dyn Fn(Tid, &[Val], Option<&[Val]>) -> NextByResults 
 
 /// The next step of a Rust function.
 #[derive(Clone, Debug)]
-pub enum NextByResults {
+pub enum NextByResults<C = Call, V = Val> {
     /// It makes a call.
-    Call(Call),
+    Call(C),
     /// It begins a loop.
     Loop,
     /// An iteration ends, and the loop goes on.
@@ -113,7 +115,7 @@ pub enum NextByResults {
     /// It has more calls than its author lets it make. The search ignores whatever would follow, and reports that.
     Late,
     /// It ends with this value.
-    Ended(Val),
+    Ended(V),
 }
 
 impl fmt::Debug for CodeByResults {
@@ -184,6 +186,29 @@ impl Script {
     /// Returns the variables whose values may matter before an instruction.
     pub(crate) fn live(&self, position: usize) -> &[VarNumber] {
         &self.0.live[position]
+    }
+
+    /// Returns the name of a variable.
+    pub(crate) fn name(&self, slot: VarNumber) -> Option<&'static str> {
+        self.0.names.iter().find(|(own, _)| *own == slot).map(|(_, name)| *name)
+    }
+
+    /// Counts the loops that may end.
+    #[must_use]
+    pub fn loops(&self) -> usize {
+        let ends = |(at, i): (usize, &Instruction)| {
+            matches!(i, Instruction::Loop(_)) && *self.at(at + 1) != Instruction::Again(at + 1)
+        };
+        self.0.instructions.iter().enumerate().filter(|of| ends(*of)).count()
+    }
+
+    /// Returns the place of the first call from an instruction on.
+    pub(crate) fn place(&self, position: usize) -> SourceLine {
+        let place = |i: &Instruction| match i {
+            Instruction::Call(CallOf::Term(call) | CallOf::Method(call), _) => Some(call.place),
+            _ => None,
+        };
+        self.0.instructions[position..].iter().find_map(place).unwrap_or_default()
     }
 }
 
@@ -264,6 +289,8 @@ pub struct ScriptWriter {
     pub(super) depth: usize,
     /// The first number that no variable has.
     pub(super) next: VarNumber,
+    /// The names of variables.
+    pub(super) names: Vec<(VarNumber, &'static str)>,
     /// The points at which a thread stops, and where it goes then.
     pub(super) points: Option<(StopPoints, Label)>,
     /// The variables whose values matter at each place.
@@ -410,7 +437,7 @@ impl ScriptWriter {
             }
         }
         let live = live.into_iter().map(|slots| slots.into_iter().collect()).collect();
-        Script(Arc::new(ScriptText { instructions: self.instructions, live }))
+        Script(Arc::new(ScriptText { instructions: self.instructions, live, names: self.names }))
     }
 }
 

@@ -71,6 +71,7 @@ impl BodyWriter {
         body.statements(&mut |part| match part.stmt() {
             Stmt::Let(Some(var), ..) | Stmt::For(var, ..) | Stmt::Collect(var, ..) => {
                 self.writer.next = self.writer.next.max(var.number + 1);
+                self.writer.names.push((var.number, var.name));
             }
             _ => {}
         });

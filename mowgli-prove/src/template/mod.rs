@@ -1,18 +1,19 @@
 //! Templates: the events and subevents of every call of a method, whatever its thread, node and arguments are.
 //!
-//! Symbolic execution of a body gives the paths through it (`paths`): which calls it makes, how often, with
+//! Symbolic execution of a body gives the paths through it (`symbolic`): which calls it makes, how often, with
 //! which arguments and under which conditions. The terms of the shapes give the subevents of these calls
 //! (`shapes`). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
 pub(crate) mod classes;
 pub mod kind;
-pub(crate) mod paths;
 pub mod pattern;
 pub(crate) mod role;
 #[cfg(test)]
 mod runs;
 pub(crate) mod shapes;
 pub mod source;
+pub(crate) mod symbolic;
+pub(crate) mod values;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,13 +31,12 @@ use mowgli_core::world::{DeclarationPart, World};
 use crate::error::{Refusal, refusal};
 use crate::template::classes::Classes;
 use crate::template::kind::{CallForm, CallWay, Guard, Kind};
-use crate::template::paths::{
-    LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, is_of_world, method_of, result, returns,
-};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
-use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element, only_reads};
+use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element};
 use crate::template::source::ProofSource;
+use crate::template::symbolic::{Path, PathCall, SymbolicExecutor, method_of, returns};
+use crate::template::values::{PathCondition, is_of_world, result};
 
 /// A kind of calls, with its case.
 struct Branch<'a> {
@@ -172,38 +172,29 @@ impl<'a> ProofSource<'a> {
         let has_roles = self.has_roles();
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
         let arguments = arguments.to_vec();
-        let mut reader = SymbolicExecutor {
+        let reader = SymbolicExecutor {
             library: self.library,
             below: self.below,
             parts: self.implementation.parts(),
             arguments,
             sizes,
             has_roles,
-            has_rounds: false,
             fresh: Cell::new(0),
             missing: RefCell::default(),
         };
-        loop {
-            let paths = reader.paths(body)?;
-            if paths.is_empty() {
-                return Err(refusal!("no call of this form returns"));
-            }
-            let mut branches = Vec::new();
-            let mut has_rounds = false;
-            for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
-                match self.of_path(method, &reader, path, &given) {
-                    Ok(reported) => branches.extend(reported),
-                    Err(NoTemplate::Refused(refusal)) => return Err(refusal),
-                    Err(NoTemplate::Undecided(e)) => return Err(refusal!("its shapes depend on `{e}`")),
-                    Err(NoTemplate::HasRounds) if !reader.has_rounds => has_rounds = true,
-                    Err(NoTemplate::HasRounds) => return Err(refusal!("what it leaves out does not only read")),
-                }
-            }
-            if !has_rounds {
-                return Ok(branches);
-            }
-            reader.has_rounds = true;
+        let paths = reader.paths(body)?;
+        if paths.is_empty() {
+            return Err(refusal!("no call of this form returns"));
         }
+        let mut branches = Vec::new();
+        for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
+            match self.of_path(method, &reader, path, &given) {
+                Ok(reported) => branches.extend(reported),
+                Err(NoTemplate::Refused(refusal)) => return Err(refusal),
+                Err(NoTemplate::Undecided(e)) => return Err(refusal!("its shapes depend on `{e}`")),
+            }
+        }
+        Ok(branches)
     }
 
     /// Describes the calls that templates are about: the methods with the forms of their arguments, and the size of the
@@ -238,16 +229,6 @@ impl<'a> ProofSource<'a> {
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
-        for LeftOutCall { call, result, facts } in &path.left_out {
-            let shape = shape_of(reader.below.get(call.library), call.method)?;
-            let decided = [&path.decided[..], facts].concat();
-            let shaper = Shaper { reader, decided: &decided };
-            let called = shapes::CallOfShape { args: &call.args, result: *result, times: Times::Once };
-            let only_looks = || shaper.ways(shape, called).is_ok_and(|ways| ways.iter().all(Symbolic::only_reads));
-            if !only_reads(shape) && !only_looks() {
-                return Err(NoTemplate::HasRounds);
-            }
-        }
         let returned = given.iter().filter(|guard| guard.one == Datum::Returned).filter_map(|guard| {
             let Datum::Constant(v) = guard.other else { return None };
             Some(PathCondition { condition: path.returned.is(v), holds: guard.are_equal, is_fact: false })

@@ -14,9 +14,10 @@ use mowgli_core::value::Val;
 use crate::error::{Refusal, refusal};
 use crate::template::classes::Classes;
 use crate::template::kind::{Read, Role, Write};
-use crate::template::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Leaf, Named, Pattern, Segment, Times};
 use crate::template::shapes::{AT, MEMBER, Shaper, Symbolic, SymbolicSub, SymbolicWrite};
+use crate::template::symbolic::{Path, PathCall, SymbolicExecutor, method_of, returns};
+use crate::template::values::{PathCondition, result};
 
 /// The condition under which a template may describe a datum only as the argument of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

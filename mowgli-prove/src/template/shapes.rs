@@ -23,8 +23,9 @@ use mowgli_core::term::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, St
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
-use crate::template::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_condition, is_contradiction};
 use crate::template::pattern::{Each, Segment, Times, segment_of};
+use crate::template::symbolic::SymbolicExecutor;
+use crate::template::values::{PathCondition, UNKNOWN, is_condition, is_contradiction, listed};
 
 /// The variable for the node that indexes a subevent or its event.
 pub(crate) const AT: Var = Var { number: UNKNOWN - 1, name: "n" };
@@ -39,8 +40,6 @@ pub(crate) fn element(of: Each) -> Var {
 /// The reason for which a path has no template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NoTemplate {
-    /// A loop has effects, and the path was read as if it had none.
-    HasRounds,
     /// The subevents of a call depend on this condition, which the path does not decide.
     Undecided(Expr),
     /// The path has something that no template can say.
@@ -331,7 +330,7 @@ impl Shaper<'_> {
 fn elements(set: Expr) -> Option<Vec<Expr>> {
     match set.term() {
         ExprTerm::Of(Function::Only, node) => Some(vec![*node]),
-        _ => crate::template::paths::listed(set),
+        _ => listed(set),
     }
 }
 

@@ -151,7 +151,9 @@ impl<'a> Programs<'a> {
                     None => code.go_on(true),
                 },
                 CodePoint::Call(call) => match self.implementations.get(&call.library) {
-                    Some(implementation) => _ = code.enter(&implementation.script(&self.world, thread, &call), &call),
+                    Some(implementation) => {
+                        _ = code.enter(&implementation.script(&self.world, thread, &call), &call.args)
+                    }
                     None => return Next::Call(call),
                 },
             }

@@ -1,10 +1,17 @@
-//! Symbolic execution of bodies: the paths through the term of a method, each with its conditions and its calls.
+//! Symbolic execution: the paths through the body of a method, each with its conditions and its calls.
 //!
 //! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s. A path has its calls with their
-//! arguments, how often each is made, the result, and the conditions that lead there. Each `if` is decided in both ways.
-//! A `for` through threads or nodes is one [`PathStep`] for each of them, and one through a list is unrolled. Of a loop that
-//! waits, the path keeps the last call of the last round. A loop with effects has a step for each round before the last
-//! one.
+//! arguments, how often each is made, the result, and the conditions that lead there. The body runs by the step that runs threads
+//! ([`CodeState::next`]), with terms for values. So this file says nothing of statements. It decides at four points:
+//!
+//! 1. *A condition that is not known* forks, and is kept.
+//! 2. *A `for` through a set that is not known* is one [`PathStep`] for each of its elements: [`SymbolicExecutor::each`]. One round
+//!    is executed, for any element. It makes the same calls in all its ways, and leaves no loop. Of its conditions only those on its
+//!    own results hold after it. If no round returns, the set is empty. If the set may be empty, these conditions connect nothing
+//!    that there is without the round.
+//! 3. *A loop* is its last round: [`SymbolicExecutor::repeat`]. All other rounds are left out, and of the last one all but its last
+//!    call, if these calls only look. Their recorded effects decide that. Otherwise the rounds before the last are one step.
+//! 4. *A call* is recorded. Its result is a variable.
 //!
 //! **Invariant**: for every call that returns, some path has conditions that all hold, and the call makes the calls of
 //! that path. Reads of loops that only wait are left out.
@@ -12,9 +19,10 @@
 //! **Example**: `let v = read(x); if v = 0 { write(x, 1) } v` has two paths. One reads and writes, and its condition is
 //! that result 1 is 0; the other only reads, and result 1 is not 0. Both return result 1.
 //!
-//! **Correct because** each case of [`SymbolicExecutor::follow`] is the one of [`Body::program`] on unknown values. A path is
+//! **Correct because** the step is that of concrete runs. A path is
 //! dropped only if its conditions contradict one another. A condition that no template can express is dropped from its
-//! path, which is about more calls then. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
+//! path, which is about more calls then. Tests: `runs_are_instances_of_paths`, `mod tests` here, and
+//! `no_random_case_is_proved_and_refuted`.
 //!
 //! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
 
@@ -22,29 +30,30 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::event::SourceLine;
-use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
+use mowgli_core::few::Few;
 use mowgli_core::ids::Name;
 use mowgli_core::library::{Hints, Libraries};
-use mowgli_core::term::body::{Body, CallTerm, Stmt};
+use mowgli_core::term::body::{Body, CallTerm};
+use mowgli_core::term::code::{Activation, CodePoint, CodeState, CodeSurroundings, OpenPoint};
 use mowgli_core::term::method::{self, Returns};
-use mowgli_core::term::parts::{ObjectTerm, Parts};
+use mowgli_core::term::parts::Parts;
+use mowgli_core::term::script::{CallOf, Script};
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
 use crate::template::kind::Guard;
-use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Segment, Times};
+use crate::template::shape_of;
+use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads};
+use crate::template::values::{
+    ELEMENT, PathCondition, UNKNOWN, equal, folded, has_variable, int, is_condition, is_contradiction, is_in,
+    is_integer, is_of_world, listed, position_of, result, result_of,
+};
 
 /// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
 const MOST_PATHS: usize = 128;
-
-/// The number of the variable for the result of the first call. The variables of bodies have smaller numbers.
-const RESULT: usize = 1 << 20;
-/// The number of the first variable for what a `for` goes through.
-pub(crate) const ELEMENT: usize = 2 << 20;
-/// The number of the first variable for a value of which nothing is known.
-pub(crate) const UNKNOWN: usize = 3 << 20;
 
 /// The name of the tuple of the values of a `for`. No variable of a body has it, because it is no name in Rust.
 const VALUES: &str = "(values)";
@@ -67,6 +76,8 @@ pub(crate) struct LeftOutCall {
     /// The conditions that hold at the end of its round. For example, a round of a spin lock goes on only if its
     /// compare-and-swap has failed.
     pub facts: Vec<PathCondition>,
+    /// True if it reads and writes nothing, in each way that is possible under these conditions.
+    pub looks: bool,
 }
 
 /// Calls that are made one after the other: once, or together for each of some nodes, threads or rounds.
@@ -76,15 +87,6 @@ pub(crate) struct PathStep {
     /// The variable for the node or thread that the calls are made for.
     pub element: Option<Var>,
     pub calls: Vec<PathCall>,
-}
-
-/// A condition that was decided.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct PathCondition {
-    pub condition: Expr,
-    pub holds: bool,
-    /// True if it holds whenever a loop or a round ends, so that it does not distinguish branches.
-    pub is_fact: bool,
 }
 
 /// A path through a body.
@@ -102,7 +104,7 @@ pub(crate) struct Path {
     /// The expressions of which nothing is known, each with the variable that stands for it.
     pub unknown: Vec<(Expr, Var)>,
     pub returned: Expr,
-    /// The calls of loops that are left out.
+    /// The calls of loops that are left out. Each only looks.
     pub left_out: Vec<LeftOutCall>,
     /// The position after which calls are left out that are as many as a result says.
     pub as_many_after: Option<usize>,
@@ -119,11 +121,6 @@ impl Path {
     }
 }
 
-/// Returns the variable for the result of the call at a position.
-pub(crate) fn result(position: usize) -> Var {
-    Var { number: RESULT + position, name: "result" }
-}
-
 /// Returns the method of this name of a library.
 pub(crate) fn method_of(library: Option<&dyn Hints>, name: &str) -> Option<&'static method::Method> {
     method::named(library?.methods(), name)
@@ -132,68 +129,6 @@ pub(crate) fn method_of(library: Option<&dyn Hints>, name: &str) -> Option<&'sta
 /// True if calls of this method of a library have a result.
 pub(crate) fn returns(library: Option<&dyn Hints>, name: &str) -> bool {
     method_of(library, name).is_some_and(|m| m.returns != Returns::Nothing)
-}
-
-/// Returns the position of the call whose result a variable stands for.
-fn position_of(var: &Var) -> Option<usize> {
-    (RESULT..ELEMENT).contains(&var.number).then(|| var.number - RESULT)
-}
-
-/// Returns the position of the call whose result an expression is.
-fn result_of(e: Expr) -> Option<usize> {
-    if let ExprTerm::Var(var) = e.term() { position_of(var) } else { None }
-}
-
-fn int(e: Expr) -> Option<i64> {
-    if let ExprTerm::Val(Val::Int(n)) = e.term() { Some(*n) } else { None }
-}
-
-fn literal(e: Expr) -> Option<Val> {
-    if let ExprTerm::Val(v) = e.term() { Some(*v) } else { None }
-}
-
-/// True if an expression is always true or false.
-pub(crate) fn is_condition(e: Expr) -> bool {
-    match e.term() {
-        ExprTerm::Val(Val::Bool(_)) | ExprTerm::Of(Function::IsLoc, _) => true,
-        ExprTerm::Op(Op::Eq | Op::Lt, ..) => true,
-        ExprTerm::Op(Op::And | Op::Or, a, b) => is_condition(*a) && is_condition(*b),
-        ExprTerm::Of(Function::Not, of) => is_condition(*of),
-        _ => false,
-    }
-}
-
-/// True if an expression is always an integer.
-fn is_integer(e: Expr) -> bool {
-    match e.term() {
-        ExprTerm::Val(Val::Int(_)) | ExprTerm::Of(Function::Int | Function::Len, _) => true,
-        ExprTerm::Op(Op::Add | Op::Sub | Op::Div | Op::Rem, a, _) => is_integer(*a),
-        _ => false,
-    }
-}
-
-/// True if some variable of an expression satisfies a predicate.
-fn has_variable(e: Expr, is: impl Fn(&Var) -> bool) -> bool {
-    let mut found = false;
-    e.each(&mut |e| found |= matches!(e.term(), ExprTerm::Var(var) if is(var)));
-    found
-}
-
-/// True if an expression depends on results, or on the element of a `for`.
-fn has_variables(e: Expr) -> bool {
-    has_variable(e, |_| true)
-}
-
-/// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and
-/// different.
-pub(crate) fn is_contradiction(decided: &[PathCondition]) -> bool {
-    let comparison =
-        |d: &PathCondition| if let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
-    let classes = classes(decided.iter().filter(|d| d.holds).filter_map(comparison));
-    let literals = |class: &BTreeSet<Expr>| class.iter().filter(|e| literal(**e).is_some()).count();
-    let differ = |(a, b): (Expr, Expr)| a == b || classes.iter().any(|class| class.contains(&a) && class.contains(&b));
-    classes.iter().any(|class| literals(class) > 1)
-        || decided.iter().filter(|d| !d.holds).filter_map(comparison).any(differ)
 }
 
 /// Drops the conditions that follow from the others.
@@ -211,17 +146,18 @@ fn without_implied(mut state: SymbolicState) -> SymbolicState {
     state
 }
 
-/// The state of symbolic execution: the path up to some statement.
-#[derive(Clone, Default)]
+/// The state of symbolic execution: the code of the body at some point, and the path up to it.
+#[derive(Clone)]
 struct SymbolicState {
-    /// The values of the variables of the body.
-    vars: BTreeMap<usize, Expr>,
+    code: CodeState<Expr>,
     steps: Vec<PathStep>,
     decided: Vec<PathCondition>,
     left_out: Vec<LeftOutCall>,
     as_many_after: Option<usize>,
     /// The variables of `for`, each with the set that it goes through.
     elements: Vec<(Expr, Expr)>,
+    /// The number of loops of the body.
+    loops: usize,
 }
 
 impl SymbolicState {
@@ -244,10 +180,10 @@ impl SymbolicState {
         state
     }
 
-    /// Lets a variable of the body be any element of a set.
-    fn bind(&mut self, var: Var, element: Var, set: Expr) {
+    /// Begins the round of a `for` for any element of a set.
+    fn begin_any(&mut self, element: Var, set: Expr) {
         let element: Expr = ExprTerm::Var(element).into();
-        self.vars.insert(var.number, element);
+        self.code.begin_any(element);
         self.elements.retain(|(known, _)| *known != element);
         self.elements.push((element, set));
     }
@@ -274,15 +210,18 @@ impl SymbolicState {
 }
 
 /// The end of a part of a body.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum BodyEnd {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SymbolicEnd {
+    /// The body ends with this value.
     Value(Expr),
-    /// It breaks out of the innermost loop.
-    Broken(Expr),
+    /// A round ends, and its loop goes on.
+    Round,
+    /// A loop was left, and the code goes on behind it.
+    Left,
 }
 
 /// The state in which a part of a body ends, and its end.
-type BodyOutcome = (SymbolicState, BodyEnd);
+type SymbolicOutcome = (SymbolicState, SymbolicEnd);
 
 /// A round of a `for` for any element of a set.
 struct Round {
@@ -293,39 +232,23 @@ struct Round {
     facts: Vec<PathCondition>,
 }
 
-/// The outcomes of a loop. Outcomes with the same calls are merged, and keep their common facts.
-#[derive(Default)]
-struct LoopOutcomes(Vec<(BodyOutcome, Vec<PathCondition>)>);
-
-impl LoopOutcomes {
-    fn add(&mut self, (state, end): BodyOutcome, facts: Vec<PathCondition>) {
-        match self.0.iter_mut().find(|((known, e), _)| known.steps == state.steps && *e == end) {
+/// Merges the outcomes of a loop that do the same, and go on in the same way. They keep their common facts.
+fn merged(outcomes: impl IntoIterator<Item = (SymbolicOutcome, Vec<PathCondition>)>) -> Vec<SymbolicOutcome> {
+    let mut all: Vec<(SymbolicOutcome, Vec<PathCondition>)> = Vec::new();
+    for ((state, end), facts) in outcomes {
+        let is_like = |(known, e): &SymbolicOutcome| {
+            known.steps == state.steps && *e == end && (end != SymbolicEnd::Left || known.code == state.code)
+        };
+        match all.iter_mut().find(|(known, _)| is_like(known)) {
             Some((_, known)) => known.retain(|fact| facts.contains(fact)),
-            None => self.0.push(((state, end), facts)),
+            None => all.push(((state, end), facts)),
         }
     }
-
-    fn outcomes(self) -> impl Iterator<Item = BodyOutcome> {
-        self.0.into_iter().map(|((mut state, end), facts)| {
-            state.decided.extend(facts);
-            (state, end)
-        })
-    }
-}
-
-/// Returns the line of the first call of a part of a body.
-fn place_of(body: &Body) -> SourceLine {
-    body.calls().first().map_or_else(SourceLine::default, |call| call.place)
-}
-
-/// Counts the loops of a body that may end.
-fn loops(body: &Body) -> usize {
-    match body.stmt() {
-        Stmt::Value(_) | Stmt::Break(_) | Stmt::Call(_) => 0,
-        Stmt::Let(_, one, other) | Stmt::If(_, one, other) => loops(one) + loops(other),
-        Stmt::Loop(round) => usize::from(*round != Body::unit()) + loops(round),
-        Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => loops(round),
-    }
+    let with_facts = |((mut state, end), facts): (SymbolicOutcome, Vec<PathCondition>)| {
+        state.decided.extend(facts);
+        (state, end)
+    };
+    all.into_iter().map(with_facts).collect()
 }
 
 /// Symbolic execution for one form of arguments.
@@ -343,12 +266,50 @@ pub(crate) struct SymbolicExecutor<'a> {
     /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
     /// their numbers.
     pub has_roles: bool,
-    /// True if the loop of the body has effects.
-    pub has_rounds: bool,
     /// The number of variables for unknown values so far.
     pub fresh: Cell<usize>,
     /// The refusal of the first call of an object that may not be there.
     pub missing: RefCell<Option<Refusal>>,
+}
+
+impl CodeSurroundings for &SymbolicExecutor<'_> {
+    type Value = Expr;
+    type Call = CallTerm;
+    type Open = OpenPoint;
+
+    fn value(self, e: Expr, at: &Activation<Expr>) -> Expr {
+        let with_values = e.replaced(&mut |term| match term {
+            ExprTerm::Var(var) => at.value(var.number),
+            _ => None,
+        });
+        self.simplified(with_values)
+    }
+
+    fn call(self, of: &CallOf, at: &Activation<Expr>) -> Option<CallTerm> {
+        let (CallOf::Term(call) | CallOf::Method(call)) = of else { unreachable!("a call of a body is a term") };
+        Some(CallTerm { args: call.args.iter().map(|e| self.value(*e, at)).collect(), ..call.clone() })
+    }
+
+    fn holds(self, condition: Expr, at: &Activation<Expr>) -> Result<bool, OpenPoint> {
+        let condition = self.value(condition, at);
+        match condition.term() {
+            ExprTerm::Val(v) => Ok(*v == Val::Bool(true)),
+            _ => Err(OpenPoint::Condition(condition)),
+        }
+    }
+
+    fn elements(self, all: Expr, at: &Activation<Expr>) -> Result<Few<Expr>, OpenPoint> {
+        let set = self.value(all, at);
+        listed(set).map(|all| all.into_iter().collect()).ok_or(OpenPoint::Elements(set))
+    }
+
+    fn tuple(self, parts: &[Expr]) -> Expr {
+        folded(ExprTerm::Tuple(parts.to_vec()).into())
+    }
+
+    fn stop(self, at: OpenPoint) -> Option<OpenPoint> {
+        Some(at)
+    }
 }
 
 impl SymbolicExecutor<'_> {
@@ -357,12 +318,20 @@ impl SymbolicExecutor<'_> {
     /// # Errors
     /// The construct that cannot be read, with its line.
     pub fn paths(&self, body: &Body) -> Result<Vec<Path>, Refusal> {
-        if self.has_rounds && loops(body) > 1 {
-            return Err(refusal!("it has a loop with effects beside another loop"));
-        }
+        let script = Script::of(body);
+        let start = SymbolicState {
+            code: CodeState::with_args(&script, Few::default()),
+            steps: Vec::new(),
+            decided: Vec::new(),
+            left_out: Vec::new(),
+            as_many_after: None,
+            elements: Vec::new(),
+            loops: script.loops(),
+        };
+        let place = start.code.place();
         let mut paths = Vec::new();
-        for (state, end) in self.follow(body, SymbolicState::default())? {
-            let BodyEnd::Value(returned) = end else { return Err(refusal!("it breaks out of no loop")) };
+        for (state, end) in self.follow(start)? {
+            let SymbolicEnd::Value(returned) = end else { unreachable!("the body is in no loop") };
             if !is_contradiction(&state.decided) {
                 paths.push((without_implied(state), returned));
             }
@@ -378,65 +347,58 @@ impl SymbolicExecutor<'_> {
         if let Some(condition) = decided.iter().map(|(e, _)| *e).filter(of_world).find(is_both) {
             let depends =
                 refusal!("which calls it makes depends on `{condition}`, which is about threads, nodes or objects");
-            return Err(depends.at(place_of(body)));
+            return Err(depends.at(place));
         }
         let paths = paths.into_iter().map(|(state, returned)| self.finished(state, returned));
         let paths = paths.collect::<Result<Vec<Path>, Refusal>>()?;
+        if paths.iter().flat_map(|path| &path.left_out).any(|of| !of.looks) {
+            return Err(refusal!("it has a loop with effects beside another loop"));
+        }
         self.missing.take().map_or(Ok(paths), Err)
     }
 
-    fn follow(&self, body: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
-        let all = match body.stmt() {
-            Stmt::Value(e) => {
-                let value = self.reduced(*e, &state.vars);
-                vec![(state, BodyEnd::Value(value))]
+    /// Follows the code to the ends of the body, and to those of the round that it is in.
+    fn follow(&self, state: SymbolicState) -> Result<Vec<SymbolicOutcome>, Refusal> {
+        let place = state.code.place();
+        let (mut going, mut ended, mut never) = (vec![(state, SymbolicEnd::Left)], Vec::new(), 0);
+        while let Some((mut state, end)) = going.pop() {
+            if end != SymbolicEnd::Left {
+                ended.push((state, end));
+                continue;
             }
-            Stmt::Break(e) => {
-                let value = self.reduced(*e, &state.vars);
-                vec![(state, BodyEnd::Broken(value))]
-            }
-            Stmt::Call(call) => vec![self.call(call, "result", state)?],
-            Stmt::Let(var, first, rest) => {
-                let ends = match (var, first.stmt()) {
-                    (Some(var), Stmt::Call(call)) => vec![self.call(call, var.name, state)?],
-                    _ => self.follow(first, state)?,
-                };
-                let mut all = Vec::new();
-                for (mut state, end) in ends {
-                    match end {
-                        BodyEnd::Value(value) => {
-                            state.vars.extend(var.map(|var| (var.number, value)));
-                            all.extend(self.follow(rest, state)?);
-                        }
-                        BodyEnd::Broken(_) => all.push((state, end)),
-                    }
+            let goes_on = |state| (state, SymbolicEnd::Left);
+            let next: Vec<SymbolicOutcome> = match state.code.next(self) {
+                CodePoint::Call(call) => vec![goes_on(self.call(call, state)?)],
+                CodePoint::Loop => self.repeat(state)?,
+                CodePoint::Open(OpenPoint::Elements(set)) => self.each(set, state)?.into_iter().map(goes_on).collect(),
+                CodePoint::Open(OpenPoint::Condition(condition)) => {
+                    let branch = |(mut state, holds): (SymbolicState, bool)| {
+                        state.code.decided(holds);
+                        goes_on(state)
+                    };
+                    decide(condition, state).into_iter().map(branch).collect()
                 }
-                all
-            }
-            Stmt::If(condition, yes, no) => {
-                let mut all = Vec::new();
-                for (state, holds) in decide(self.reduced(*condition, &state.vars), state) {
-                    all.extend(self.follow(if holds { yes } else { no }, state)?);
+                CodePoint::Ended(v) => vec![(state, SymbolicEnd::Value(v))],
+                CodePoint::Iteration(_) | CodePoint::Open(OpenPoint::Round) => vec![(state, SymbolicEnd::Round)],
+                CodePoint::Open(OpenPoint::Left) => {
+                    ended.push((state, SymbolicEnd::Left));
+                    continue;
                 }
-                all
+                CodePoint::Escaped | CodePoint::Returned(..) => return Err(refusal!("it breaks out of no loop")),
+            };
+            // Paths that never return count, because each takes time.
+            never += usize::from(next.is_empty());
+            going.extend(next.into_iter().rev());
+            if going.len() + ended.len() + never > MOST_PATHS {
+                return Err(refusal!("it has more than {MOST_PATHS} paths").at(place));
             }
-            Stmt::Loop(round) if *round == Body::unit() => Vec::new(),
-            Stmt::Loop(round) if self.has_rounds => self.rounds(round, state)?,
-            Stmt::Loop(round) => self.waits(round, state)?,
-            Stmt::For(x, set, round) => self.each((*x, *set, round), false, state)?,
-            Stmt::Collect(x, set, round) => self.each((*x, *set, round), true, state)?,
-        };
-        if all.len() > MOST_PATHS {
-            Err(refusal!("it has more than {MOST_PATHS} paths").at(place_of(body)))
-        } else {
-            Ok(all)
         }
+        Ok(ended)
     }
 
     /// Adds a call. A call about no node is not made.
-    fn call(&self, call: &CallTerm, name: &'static str, mut state: SymbolicState) -> Result<BodyOutcome, Refusal> {
-        let args = call.args.iter().map(|e| self.reduced(*e, &state.vars)).collect();
-        let call = CallTerm { args, ..call.clone() };
+    fn call(&self, call: CallTerm, mut state: SymbolicState) -> Result<SymbolicState, Refusal> {
+        let name = state.code.variable().map_or("result", |var| var.name);
         let method = self.method(&call)?;
         let mut times = Times::Once;
         for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
@@ -461,9 +423,9 @@ impl SymbolicExecutor<'_> {
             }
             _ => ExprTerm::Var(Var { name, ..result(state.position()) }).into(),
         };
-        let calls = vec![PathCall { call, name, ends_loop: false }];
-        state.steps.push(PathStep { times, element: None, calls });
-        Ok((state, BodyEnd::Value(value)))
+        state.steps.push(PathStep { times, element: None, calls: vec![PathCall { call, name, ends_loop: false }] });
+        state.code.give(value);
+        Ok(state)
     }
 
     /// Refuses a call of an object that may not be there, or be of another library (LOCO Def. 3.9). An object is an argument of
@@ -484,70 +446,47 @@ impl SymbolicExecutor<'_> {
         }
     }
 
-    /// Returns the object with a name, as the implementation declares it: see [`Parts::get`].
-    pub fn declared(&self, name: Expr, is_in: &dyn Fn(Expr, Expr) -> bool) -> Result<ObjectTerm, Refusal> {
-        let parts = self.parts;
-        let parts = parts.ok_or_else(|| refusal!("its objects are declared by a Rust function, and not by `parts`"))?;
-        parts.get(name, is_in).ok_or_else(|| match parts.get(name, &|_, _| true) {
-            Some(_) => refusal!("the implementation may not declare {name}: an index may be outside of its set"),
-            None => refusal!("the implementation does not declare {name}"),
-        })
-    }
-
     fn method(&self, call: &CallTerm) -> Result<&'static method::Method, Refusal> {
         let method = method_of(self.below.get(call.library), call.method);
         let method = method.filter(|m| m.takes.len() == call.args.len());
         method.ok_or_else(|| refusal!("{call} is of no library below").at(call.place))
     }
 
-    /// Executes a `for`, whose value may be the tuple of the values of its rounds.
-    fn each(
-        &self,
-        (x, set, round): (Var, Expr, &Body),
-        collects: bool,
-        state: SymbolicState,
-    ) -> Result<Vec<BodyOutcome>, Refusal> {
-        let set = self.reduced(set, &state.vars);
-        if let Some(elements) = listed(set) {
-            return self.unrolled((x, &elements, round), collects, state);
+    /// Executes a `for` through a set that is not known.
+    fn each(&self, set: Expr, state: SymbolicState) -> Result<Vec<SymbolicState>, Refusal> {
+        let Var { number, name } = state.code.variable().expect("a `for` has a variable");
+        let Some(each) = self.set(set) else { return self.as_many(set, name, state) };
+        let element = Var { number: ELEMENT + number, name };
+        let one = self.for_one(element, set, &state)?;
+        // If no round returns, the call returns only where the set is empty.
+        if one.is_none() && !each.may_be_empty() {
+            return Ok(Vec::new());
         }
-        if let Some(each) = self.set(set) {
-            let element = Var { number: ELEMENT + x.number, name: x.name };
-            let one = self.for_one((x, element, set, round), &state)?;
-            // If no round returns, the call returns only where the set is empty.
-            if one.is_none() && !each.may_be_empty() {
-                return Ok(Vec::new());
+        let mut after = state;
+        if let Some(Round { calls, left_out, facts }) = one {
+            let from = after.position();
+            after.decided.extend(if each.may_be_empty() { without_connections(facts, from) } else { facts });
+            after.left_out.extend(left_out);
+            if !calls.is_empty() {
+                after.steps.push(PathStep { times: Times::Each(each), element: Some(element), calls });
             }
-            let mut after = state;
-            if let Some(Round { calls, left_out, facts }) = one {
-                let from = after.position();
-                after.decided.extend(if each.may_be_empty() { without_connections(facts, from) } else { facts });
-                after.left_out.extend(left_out);
-                if !calls.is_empty() {
-                    after.steps.push(PathStep { times: Times::Each(each), element: Some(element), calls });
-                }
-            }
-            let value = if collects { self.unknown(x.name) } else { Val::Unit.into() };
-            return Ok(vec![(after, BodyEnd::Value(value))]);
         }
-        self.as_many((x, set, round), collects, state)
+        after.code.skip_for(self.unknown(name));
+        Ok(vec![after])
     }
 
     /// Executes a round of a `for` for any element of a set; `None` if no round returns.
-    fn for_one(
-        &self,
-        (x, element, set, round): (Var, Var, Expr, &Body),
-        state: &SymbolicState,
-    ) -> Result<Option<Round>, Refusal> {
+    fn for_one(&self, element: Var, set: Expr, state: &SymbolicState) -> Result<Option<Round>, Refusal> {
+        let place = state.code.place();
         let mut inside = state.clone();
-        inside.bind(x, element, set);
+        inside.begin_any(element, set);
         let mut found: Option<Round> = None;
-        for (after, end) in self.follow(round, inside)? {
-            if matches!(end, BodyEnd::Broken(_)) {
-                return Err(refusal!("it breaks out of a `for` through {set}").at(place_of(round)));
+        for (after, end) in self.follow(inside)? {
+            if end != SymbolicEnd::Round {
+                return Err(refusal!("it breaks out of a `for` through {set}").at(place));
             }
             if after.as_many_after != state.as_many_after {
-                return Err(refusal!("how much it reads for each of {set} depends on a result").at(place_of(round)));
+                return Err(refusal!("how much it reads for each of {set} depends on a result").at(place));
             }
             let calls = after.calls_since(state, "a `for`")?;
             let mut facts = facts_since(&after, state);
@@ -564,85 +503,54 @@ impl SymbolicExecutor<'_> {
                 }
                 Some(_) => {
                     let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
-                    return Err(refusal!("what it does for one of {set} depends on `{last}`").at(place_of(round)));
+                    return Err(refusal!("what it does for one of {set} depends on `{last}`").at(place));
                 }
             }
         }
         Ok(found)
     }
 
-    fn unrolled(
-        &self,
-        (x, elements, round): (Var, &[Expr], &Body),
-        collects: bool,
-        state: SymbolicState,
-    ) -> Result<Vec<BodyOutcome>, Refusal> {
-        let (mut going, mut ended) = (vec![(state, Vec::new())], Vec::new());
-        for element in elements {
-            let mut next = Vec::new();
-            for (mut state, values) in going {
-                state.vars.insert(x.number, *element);
-                for (state, end) in self.follow(round, state)? {
-                    match end {
-                        BodyEnd::Value(v) => next.push((state, [&values[..], &[v]].concat())),
-                        broken @ BodyEnd::Broken(_) => ended.push((state, broken)),
-                    }
-                }
-            }
-            going = next;
-            if going.len() + ended.len() > MOST_PATHS {
-                return Err(refusal!("it has more than {MOST_PATHS} paths").at(place_of(round)));
-            }
-        }
-        let value = |values| if collects { folded(ExprTerm::Tuple(values).into()) } else { Val::Unit.into() };
-        ended.extend(going.into_iter().map(|(state, values)| (state, BodyEnd::Value(value(values)))));
-        Ok(ended)
-    }
-
     /// Executes a `for` through as many numbers as a result says. It is one round, or else the rounds are reads that
     /// are left out.
-    fn as_many(
-        &self,
-        (x, set, round): (Var, Expr, &Body),
-        collects: bool,
-        state: SymbolicState,
-    ) -> Result<Vec<BodyOutcome>, Refusal> {
-        let cannot = || refusal!("it goes through {set}, which is no set of the call").at(place_of(round));
+    fn as_many(&self, set: Expr, name: &'static str, state: SymbolicState) -> Result<Vec<SymbolicState>, Refusal> {
+        let place = state.code.place();
+        let cannot = || refusal!("it goes through {set}, which is no set of the call").at(place);
         let ExprTerm::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
         let (Some(first), true, true) = (int(*from), is_integer(*to), self.has_roles) else { return Err(cannot()) };
         let is_one = equal(*to, (first + 1).into());
         let mut all = Vec::new();
-        for (state, holds) in decide(is_one, state) {
+        for (mut state, holds) in decide(is_one, state) {
             if holds {
-                all.extend(self.unrolled((x, &[*from], round), collects, state)?);
+                state.code.begin_for(Few::from([*from]));
+                all.push(state);
                 continue;
             }
-            let element = self.unknown(x.name);
-            let ExprTerm::Var(element) = element.term() else { return Err(cannot()) };
+            let element = self.fresh(name);
             // If no round returns, there is none.
-            let one = self.for_one((x, *element, set, round), &state)?;
+            let one = self.for_one(element, set, &state)?;
             let (calls, left_out) = one.map_or_else(Default::default, |one| (one.calls, one.left_out));
             let last = state.steps.last().filter(|step| step.times == Times::Once).and_then(|step| step.calls.last());
             let is_like = |made: &PathCall| {
                 last.is_some_and(|last| (last.call.library, last.call.method) == (made.call.library, made.call.method))
             };
             if state.as_many_after.is_some() || !calls.iter().all(is_like) {
-                return Err(refusal!("how many calls it makes depends on a result").at(place_of(round)));
+                return Err(refusal!("how many calls it makes depends on a result").at(place));
             }
             let position = state.position();
-            let made = calls.iter().enumerate().map(|(n, made)| LeftOutCall {
-                call: made.call.clone(),
-                result: ExprTerm::Var(Var { name: made.name, ..result(position + n) }).into(),
-                facts: Vec::new(),
-            });
-            let left_out: Vec<LeftOutCall> = made.chain(left_out).map(|of| self.forgotten(of, position)).collect();
-            let value = if collects { self.unknown(VALUES) } else { Val::Unit.into() };
+            let made = self.left_out(&calls, position, &[], &state.decided)?;
+            if made.iter().any(|of| !of.looks) {
+                return Err(refusal!("what it leaves out does not only read").at(place));
+            }
+            let left_out: Vec<LeftOutCall> =
+                made.into_iter().chain(left_out).map(|of| self.forgotten(of, position)).collect();
+            let value = if state.code.collects() { self.unknown(VALUES) } else { Val::Unit.into() };
             let mut after = state;
             after.as_many_after = position.checked_sub(1).filter(|_| !calls.is_empty());
             after.left_out.extend(left_out);
             // There are as many values as rounds.
-            let after = after.with(equal(ExprTerm::Of(Function::Len, value).into(), 1.into()), false);
-            all.push((after, BodyEnd::Value(value)));
+            let mut after = after.with(equal(ExprTerm::Of(Function::Len, value).into(), 1.into()), false);
+            after.code.skip_for(value);
+            all.push(after);
         }
         Ok(all)
     }
@@ -654,7 +562,7 @@ impl SymbolicExecutor<'_> {
         let args = of.call.args.iter().map(|e| renamed(*e)).collect();
         let result = renamed(of.result);
         let facts = of.facts.into_iter().map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
-        LeftOutCall { call: CallTerm { args, ..of.call }, result, facts }
+        LeftOutCall { call: CallTerm { args, ..of.call }, result, facts, ..of }
     }
 
     fn forget(&self, e: Expr, from: usize, known: &mut BTreeMap<usize, Expr>) -> Expr {
@@ -666,261 +574,129 @@ impl SymbolicExecutor<'_> {
         })
     }
 
-    /// Executes a loop that only reads, and keeps the last call of the last round.
-    fn waits(&self, round: &Body, mut state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
-        let base = state.position();
-        let (times, element, outcomes) = match round.stmt() {
-            Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == ExprTerm::AllThreads => {
-                let element = Var { number: ELEMENT + x.number, name: x.name };
-                state.bind(*x, element, ExprTerm::AllThreads.into());
-                let inside = state.clone();
-                (Times::Ended, Some(element), self.follow(one, inside)?)
-            }
-            _ => (Times::Once, None, self.follow(round, state.clone())?),
+    /// Returns calls as ones that are left out. The first has this position, and these facts hold after them.
+    fn left_out(
+        &self,
+        calls: &[PathCall],
+        first: usize,
+        facts: &[PathCondition],
+        decided: &[PathCondition],
+    ) -> Result<Vec<LeftOutCall>, Refusal> {
+        let shaper = Shaper { reader: self, decided };
+        let left_out = |(n, made): (usize, &PathCall)| {
+            let call = made.call.clone();
+            let result: Expr = ExprTerm::Var(Var { name: made.name, ..result(first + n) }).into();
+            let shape = shape_of(self.below.get(call.library), call.method)?;
+            let called = CallOfShape { args: &call.args, result, times: Times::Once };
+            let ways = || shaper.ways(shape, called).is_ok_and(|ways| ways.iter().all(Symbolic::only_reads));
+            let looks = only_reads(shape) || ways();
+            Ok(LeftOutCall { call, result, facts: facts.to_vec(), looks })
         };
+        calls.iter().enumerate().map(left_out).collect()
+    }
+
+    /// Executes a loop. If what would be left out only looks, it keeps the last call of the last round.
+    fn repeat(&self, state: SymbolicState) -> Result<Vec<SymbolicOutcome>, Refusal> {
+        let (base, place) = (state.position(), state.code.place());
+        let mut inside = state.clone();
+        inside.code.begin();
+        // A loop through all threads ends at one of them.
+        let threads: Expr = ExprTerm::AllThreads.into();
+        let is_search = inside.code.is_iteration_of_loop()
+            && inside.code.clone().next(self) == CodePoint::Open(OpenPoint::Elements(threads));
+        let element = inside.code.variable().filter(|_| is_search);
+        let element = element.map(|var| Var { number: ELEMENT + var.number, name: var.name });
+        element.into_iter().for_each(|element| inside.begin_any(element, threads));
+        let times = if is_search { Times::Ended } else { Times::Once };
+        let outcomes = self.follow(inside)?;
+        if outcomes.iter().all(|(_, end)| *end == SymbolicEnd::Round) {
+            return Ok(Vec::new());
+        }
+        // A template counts the rounds of one loop.
+        let may_have_rounds =
+            state.loops == 1 && state.steps.iter().all(|step| step.times != Times::Each(Each::Rounds));
         let mut left_out: Vec<LeftOutCall> = Vec::new();
-        let mut ends = LoopOutcomes::default();
-        for (after, end) in outcomes {
-            let calls = after.calls_since(&state, "a loop that waits")?;
-            if times == Times::Ended && calls.len() != 1 {
-                return Err(
-                    refusal!("a loop through all threads makes more than one call for each").at(place_of(round))
-                );
+        for (after, end) in &outcomes {
+            let mut calls = after.calls_since(&state, "a loop that waits")?;
+            if is_search && calls.len() != 1 {
+                return Err(refusal!("a loop through all threads makes more than one call for each").at(place));
             }
             if after.as_many_after != state.as_many_after {
-                return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
+                return Err(refusal!("how much it reads in a loop depends on a result").at(place));
             }
-            let facts = facts_since(&after, &state);
-            let is_last = matches!(end, BodyEnd::Broken(_));
-            let made = calls[..calls.len() - usize::from(is_last && !calls.is_empty())].iter().enumerate();
-            let made = made.map(|(n, made)| LeftOutCall {
-                call: made.call.clone(),
-                result: ExprTerm::Var(Var { name: made.name, ..result(base + n) }).into(),
-                facts: facts.clone(),
-            });
+            if *end != SymbolicEnd::Round {
+                calls.pop();
+            }
+            let made = self.left_out(&calls, base, &facts_since(after, &state), &after.decided)?;
+            if may_have_rounds && made.iter().any(|of| !of.looks) {
+                return self.rounds(state, &outcomes);
+            }
             // The calls that inner loops leave out are left out here, too.
             let of_inner = after.left_out[state.left_out.len()..].iter().cloned();
-            left_out.extend(made.chain(of_inner).map(|of| self.forgotten(of, base)));
-            let BodyEnd::Broken(value) = end else { continue };
+            left_out.extend(made.into_iter().chain(of_inner).map(|of| self.forgotten(of, base)));
+        }
+        let mut ends = Vec::new();
+        for (after, end) in outcomes.into_iter().filter(|(_, end)| *end != SymbolicEnd::Round) {
+            let calls = after.calls_since(&state, "a loop that waits")?;
+            let facts = facts_since(&after, &state);
             // The last call has the next position; the results of others are forgotten.
-            let renumbered = |(n, made): (usize, &PathCall)| {
-                (RESULT + base + n, ExprTerm::Var(Var { name: made.name, ..result(base) }).into())
+            let last = |(n, made): (usize, &PathCall)| {
+                (result(base + n).number, ExprTerm::Var(Var { name: made.name, ..result(base) }).into())
             };
-            let mut known: BTreeMap<usize, Expr> =
-                calls.iter().enumerate().next_back().map(renumbered).into_iter().collect();
+            let mut known: BTreeMap<usize, Expr> = calls.iter().enumerate().next_back().map(last).into_iter().collect();
             let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
             let facts = facts.into_iter().map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
-            let mut ended = state.clone();
+            let mut ended = SymbolicState { code: after.code, ..state.clone() };
+            ended.left_out.extend(left_out.iter().cloned());
             if let Some(last) = calls.last() {
                 let args = last.call.args.iter().map(|e| renamed(*e)).collect();
                 let call = CallTerm { args, ..last.call.clone() };
                 let calls = vec![PathCall { call, name: last.name, ends_loop: true }];
                 ended.steps.push(PathStep { times, element, calls });
             }
-            let end = BodyEnd::Value(renamed(value));
-            ends.add((ended, end), facts);
+            let end = if let SymbolicEnd::Value(v) = end { SymbolicEnd::Value(renamed(v)) } else { end };
+            ended.code.change(renamed);
+            ends.push(((ended, end), facts));
         }
-        let with_left_out = |(mut state, end): BodyOutcome| {
-            state.left_out.extend(left_out.iter().cloned());
-            (state, end)
-        };
-        Ok(ends.outcomes().map(with_left_out).collect())
+        Ok(merged(ends))
     }
 
     /// Executes a loop with effects: a step for each round before the last one, and then the last round.
-    fn rounds(&self, round: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
-        let is_of_rounds = |step: &PathStep| step.times == Times::Each(Each::Rounds);
-        if state.steps.iter().any(is_of_rounds) {
-            return Err(refusal!("it makes a loop with effects several times").at(place_of(round)));
-        }
+    fn rounds(&self, state: SymbolicState, outcomes: &[SymbolicOutcome]) -> Result<Vec<SymbolicOutcome>, Refusal> {
+        let place = state.code.place();
         let mut of_round: Option<Vec<PathCall>> = None;
-        for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, BodyEnd::Value(_)))
-        {
-            if after.as_many_after != state.as_many_after {
-                return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
-            }
+        for (after, _) in outcomes.iter().filter(|(_, end)| *end == SymbolicEnd::Round) {
             let calls = after.calls_since(&state, "a loop with effects")?;
             if *of_round.get_or_insert_with(|| calls.clone()) != calls {
                 let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
-                return Err(refusal!("what it does in a round of a loop depends on `{last}`").at(place_of(round)));
+                return Err(refusal!("what it does in a round of a loop depends on `{last}`").at(place));
             }
         }
         let mut before = state;
         if let Some(calls) = of_round.filter(|calls| !calls.is_empty()) {
             before.steps.push(PathStep { times: Times::Each(Each::Rounds), element: None, calls });
         }
-        let mut ends = LoopOutcomes::default();
-        for (mut after, end) in self.follow(round, before.clone())? {
-            let BodyEnd::Broken(value) = end else { continue };
+        let mut inside = before.clone();
+        inside.code.begin();
+        let mut ends = Vec::new();
+        for (mut after, end) in self.follow(inside)?.into_iter().filter(|(_, end)| *end != SymbolicEnd::Round) {
             let facts = facts_since(&after, &before);
             after.decided.clone_from(&before.decided);
             if let Some(last) = after.steps[before.steps.len()..].last_mut().and_then(|step| step.calls.last_mut()) {
                 last.ends_loop = true;
             }
-            let end = BodyEnd::Value(value);
-            ends.add((after, end), facts);
+            ends.push(((after, end), facts));
         }
-        Ok(ends.outcomes().collect())
+        Ok(merged(ends))
     }
 
     /// Returns a new variable, of which nothing is known.
+    fn fresh(&self, name: &'static str) -> Var {
+        Var { number: UNKNOWN + self.fresh.replace(self.fresh.get() + 1), name }
+    }
+
     fn unknown(&self, name: &'static str) -> Expr {
-        let number = UNKNOWN + self.fresh.replace(self.fresh.get() + 1);
-        ExprTerm::Var(Var { number, name }).into()
-    }
-
-    /// Returns the set of nodes or threads that an expression is, if templates know it.
-    pub fn set(&self, e: Expr) -> Option<Each> {
-        let nodes = |of| Some(Each::Nodes(Nodes { of, but_own: false }));
-        match e.term() {
-            ExprTerm::AllNodes => nodes(Whole::All),
-            ExprTerm::Arg(i, _) if self.arguments.get(*i) == Some(&ArgumentForm::Nodes) => nodes(Whole::Argument(*i)),
-            ExprTerm::Op(Op::Without, all, own) => {
-                let is_own = *own == here() || *own.term() == ExprTerm::Of(Function::Only, here());
-                match self.set(*all)? {
-                    Each::Nodes(set) if is_own => Some(Each::Nodes(Nodes { but_own: true, ..set })),
-                    _ => None,
-                }
-            }
-            ExprTerm::Of(Function::Nodes, threads) => match threads.term() {
-                ExprTerm::Tuple(parts) => match parts[..] {
-                    [one] => match one.term() {
-                        ExprTerm::Of(Function::First, all) => {
-                            nodes(Whole::First(self.members(*all)?)).filter(|_| self.has_roles)
-                        }
-                        _ => None,
-                    },
-                    _ => None,
-                },
-                _ => match self.set(*threads)? {
-                    Each::Members(Members { of, but_first: false }) => nodes(Whole::Members(of)),
-                    Each::Members(Members { of, but_first: true }) => nodes(Whole::Others(of)),
-                    _ => None,
-                },
-            },
-            ExprTerm::Of(Function::Members, _) if !self.has_roles => {
-                Some(Each::Members(Members { of: self.members(e)?, but_first: false }))
-            }
-            ExprTerm::Of(Function::Rest, all) if self.has_roles => {
-                Some(Each::Members(Members { of: self.members(*all)?, but_first: true }))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the argument whose members an expression lists.
-    fn members(&self, e: Expr) -> Option<usize> {
-        let ExprTerm::Of(Function::Members, x) = e.term() else { return None };
-        if let ExprTerm::Arg(i, _) = x.term() { Some(*i) } else { None }
-    }
-
-    /// Substitutes the values of the body's variables, and simplifies.
-    fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>) -> Expr {
-        let with_values = e.replaced(&mut |term| match term {
-            ExprTerm::Var(var) => vars.get(&var.number).copied(),
-            _ => None,
-        });
-        self.simplified(with_values)
-    }
-
-    /// Simplifies an expression.
-    pub fn simplified(&self, e: Expr) -> Expr {
-        let all = |parts: &[Expr]| parts.iter().map(|e| self.simplified(*e)).collect::<Vec<Expr>>();
-        let term = match e.term() {
-            ExprTerm::Of(function, of) => {
-                let of = self.simplified(*of);
-                match (function, of.term()) {
-                    (Function::Size, ExprTerm::Arg(i, _)) if self.sizes.contains_key(i) => return self.sizes[i].into(),
-                    (Function::Len, ExprTerm::Arg(i, _)) => match self.arguments[*i] {
-                        ArgumentForm::Tuple(words) => return (words as i64).into(),
-                        ArgumentForm::Data => return 1.into(),
-                        _ => {}
-                    },
-                    _ => {}
-                }
-                ExprTerm::Of(*function, of)
-            }
-            ExprTerm::Op(op, a, b) => {
-                let (a, b) = (self.simplified(*a), self.simplified(*b));
-                // A datum that is no tuple is its own part.
-                if let (Op::Item, ExprTerm::Arg(i, _)) = (op, a.term())
-                    && self.arguments[*i] == ArgumentForm::Data
-                {
-                    return a;
-                }
-                ExprTerm::Op(*op, a, b)
-            }
-            ExprTerm::Tuple(parts) => ExprTerm::Tuple(all(parts)),
-            ExprTerm::Part(of, role, indices) => ExprTerm::Part(self.simplified(*of), role, all(indices)),
-            ExprTerm::Wid(of, role) => ExprTerm::Wid(self.simplified(*of), role),
-            ExprTerm::Opaque(name, function, args) => {
-                let opaque = Expr::from(ExprTerm::Opaque(name, *function, all(args)));
-                let ExprTerm::Opaque(_, _, args) = opaque.term() else { return opaque };
-                let is_known = args.iter().all(|e| matches!(e.term(), ExprTerm::Val(_)));
-                return if is_known { opaque.value().into() } else { opaque };
-            }
-            _ => return e,
-        };
-        folded(term.into())
-    }
-
-    /// Returns a condition as a guard, if it compares two data.
-    pub fn guard(&self, condition: Expr, are_equal: bool) -> Option<Guard> {
-        let ExprTerm::Op(Op::Eq, a, b) = condition.term() else { return None };
-        let (a, b) = (self.datum(*a)?, self.datum(*b)?);
-        let is_second = |d: &Datum| matches!(d, Datum::Constant(_) | Datum::Results(..));
-        let (one, other) = if is_second(&a) || !is_second(&b) && a > b { (b, a) } else { (a, b) };
-        Some(Guard { one, other, are_equal })
-    }
-
-    /// Returns the datum that an expression is, if templates can name it.
-    pub fn datum(&self, e: Expr) -> Option<Datum> {
-        match e.term() {
-            ExprTerm::Val(v) => v.is_data().then_some(Datum::Constant(*v)),
-            ExprTerm::Arg(i, _) => (self.arguments[*i] == ArgumentForm::Data).then_some(Datum::Argument(*i)),
-            ExprTerm::Var(var) => position_of(var).map(Datum::Result),
-            ExprTerm::Op(Op::Add, of, k) => Some(Datum::Sum(result_of(*of)?, int(*k)?)),
-            ExprTerm::Op(Op::Item, of, k) => {
-                let (ExprTerm::Arg(i, _), Ok(k)) = (of.term(), usize::try_from(int(*k)?)) else { return None };
-                matches!(self.arguments[*i], ArgumentForm::Tuple(words) if k < words).then_some(Datum::Word(*i, k))
-            }
-            ExprTerm::Tuple(parts) => {
-                let first = result_of(*parts.first()?)?;
-                let in_a_row = parts.iter().enumerate().all(|(k, e)| result_of(*e) == Some(first + k));
-                in_a_row.then_some(Datum::Results(first, parts.len()))
-            }
-            _ => None,
-        }
-    }
-
-    /// True if an expression is a datum of the call, or a tuple of such data.
-    fn is_known(&self, e: Expr) -> bool {
-        match e.term() {
-            ExprTerm::Tuple(parts) => parts.iter().all(|e| self.is_known(*e)),
-            ExprTerm::Arg(i, _) => matches!(self.arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)),
-            _ => self.datum(e).is_some(),
-        }
-    }
-
-    /// True if an expression names a thread, node, location or identifier in terms of the call, independently of data.
-    fn is_name(&self, e: Expr) -> bool {
-        match e.term() {
-            ExprTerm::Me => true,
-            ExprTerm::Arg(i, _) => !matches!(self.arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)),
-            ExprTerm::Var(var) => (ELEMENT..UNKNOWN).contains(&var.number),
-            ExprTerm::Val(v) => !v.is_data() && !matches!(v, Val::Node(_) | Val::Nodes(_) | Val::Thread(_)),
-            ExprTerm::Of(Function::Node | Function::AsWid, of) | ExprTerm::Wid(of, _) => self.is_name(*of),
-            ExprTerm::Part(of, _, indices) => self.is_name(*of) && indices.iter().all(|e| self.is_index(*e)),
-            _ => false,
-        }
-    }
-
-    fn is_index(&self, e: Expr) -> bool {
-        match e.term() {
-            ExprTerm::Val(v) => matches!(v, Val::Int(_) | Val::Thread(_) | Val::Node(_)),
-            ExprTerm::Of(Function::Number, of) => self.is_name(*of),
-            _ => self.is_name(e),
-        }
+        ExprTerm::Var(self.fresh(name)).into()
     }
 
     /// Makes a path: guards of its conditions, and variables of the expressions of which nothing is known.
@@ -979,12 +755,13 @@ impl SymbolicExecutor<'_> {
 
     /// Returns the variable that stands for an expression of which nothing is known.
     fn variable(&self, e: Expr, unknown: &mut Vec<(Expr, Var)>) -> Expr {
-        if let Some((_, var)) = unknown.iter().find(|(known, _)| *known == e) {
-            return ExprTerm::Var(*var).into();
-        }
-        let variable = self.unknown("unknown");
-        unknown.extend(if let ExprTerm::Var(var) = variable.term() { Some((e, *var)) } else { None });
-        variable
+        let known = unknown.iter().find(|(known, _)| *known == e).map(|(_, var)| *var);
+        let var = known.unwrap_or_else(|| {
+            let var = self.fresh("unknown");
+            unknown.push((e, var));
+            var
+        });
+        ExprTerm::Var(var).into()
     }
 
     /// True if a path may return this value, which is true, false, bottom or nothing.
@@ -999,16 +776,6 @@ impl SymbolicExecutor<'_> {
             _ => !is_integer(returned),
         }
     }
-}
-
-/// True if a condition is about threads, nodes and objects alone, so that each world decides it.
-pub(crate) fn is_of_world(condition: Expr, arguments: &[ArgumentForm]) -> bool {
-    let mut is_on_data = has_variables(condition);
-    condition.each(&mut |e| {
-        is_on_data |=
-            matches!(e.term(), ExprTerm::Arg(i, _) if matches!(arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)));
-    });
-    !is_on_data
 }
 
 /// Returns the conditions that were decided since a state, as facts.
@@ -1091,137 +858,19 @@ fn decide(condition: Expr, state: SymbolicState) -> Vec<(SymbolicState, bool)> {
         }
         _ => match state.known(condition) {
             Some(holds) => vec![(state, holds)],
-            None => vec![(state.with(condition, true), true), (state.with(condition, false), false)],
-        },
-    }
-}
-
-/// Returns the elements of a list.
-pub(crate) fn listed(set: Expr) -> Option<Vec<Expr>> {
-    match set.term() {
-        ExprTerm::Tuple(parts) => Some(parts.clone()),
-        ExprTerm::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
-        _ => None,
-    }
-}
-
-/// True if the value of an expression is surely an element of a set or tuple. `known` are elements, each with a set that it is in.
-/// No thread and no node is there by its number alone, because some worlds do not have it.
-fn is_in(e: Expr, set: Expr, known: &[(Expr, Expr)]) -> bool {
-    let is_known = |(of, all): &(Expr, Expr)| *of == e && is_subset(*all, set, known);
-    let of_its_form = || match (e.term(), set.term()) {
-        (ExprTerm::Me, ExprTerm::AllThreads) => true,
-        (ExprTerm::Of(Function::Node, of), ExprTerm::Of(Function::Nodes, threads)) => is_in(*of, *threads, known),
-        (ExprTerm::Of(Function::Node, of), ExprTerm::AllNodes) => {
-            matches!(of.term(), ExprTerm::Arg(..) | ExprTerm::Part(..))
-                || is_in(*of, ExprTerm::AllThreads.into(), known)
-        }
-        (ExprTerm::Of(Function::First, all), _) => is_subset(*all, set, known),
-        // A remainder is not negative.
-        (ExprTerm::Op(Op::Rem, of, by), ExprTerm::Op(Op::Range, from, to)) => {
-            by == to && is_integer(*of) && int(*from).is_some_and(|from| from <= 0)
-        }
-        (ExprTerm::Val(Val::Int(k)), ExprTerm::Op(Op::Range, from, to)) => {
-            int(*from).zip(int(*to)).is_some_and(|(from, to)| (from..to).contains(k))
-        }
-        _ => listed(set).is_some_and(|all| all.contains(&e)),
-    };
-    known.iter().any(is_known) || of_its_form()
-}
-
-/// True if every element of a set or tuple is surely an element of another one.
-fn is_subset(set: Expr, of: Expr, known: &[(Expr, Expr)]) -> bool {
-    let threads: Expr = ExprTerm::AllThreads.into();
-    let of_its_form = || match (set.term(), of.term()) {
-        (ExprTerm::Op(Op::Without, all, _), _) | (ExprTerm::Of(Function::Rest | Function::Reversed, all), _) => {
-            is_subset(*all, of, known)
-        }
-        (ExprTerm::Of(Function::Only, one), _) => is_in(*one, of, known),
-        (ExprTerm::Of(Function::Members, _), ExprTerm::AllThreads) | (ExprTerm::Arg(..), ExprTerm::AllNodes) => true,
-        (ExprTerm::Of(Function::Nodes, some), ExprTerm::Of(Function::Nodes, all)) => is_subset(*some, *all, known),
-        (ExprTerm::Of(Function::Nodes, some), ExprTerm::AllNodes) => is_subset(*some, threads, known),
-        _ => listed(set).is_some_and(|all| all.into_iter().all(|e| is_in(e, of, known))),
-    };
-    set == of || of_its_form()
-}
-
-fn equal(a: Expr, b: Expr) -> Expr {
-    folded(ExprTerm::Op(Op::Eq, a, b).into())
-}
-
-/// Simplifies an expression whose parts are simplified. Its value stays the same for all values of its variables.
-fn folded(e: Expr) -> Expr {
-    let parts = |of: Expr| if let ExprTerm::Tuple(parts) = of.term() { Some(&parts[..]) } else { None };
-    let simpler = match e.term() {
-        ExprTerm::Of(function, of) => match (function, parts(*of), of.term()) {
-            (Function::Len, Some(parts), _) => Some((parts.len() as i64).into()),
-            (Function::First, Some([first, ..]), _) => Some(*first),
-            (Function::Rest, Some([_, rest @ ..]), _) => Some(folded(ExprTerm::Tuple(rest.to_vec()).into())),
-            (Function::Reversed, Some(parts), _) => Some(ExprTerm::Tuple(parts.iter().rev().copied().collect()).into()),
-            (Function::Int, ..) if is_integer(*of) => Some(*of),
-            (Function::Hash | Function::Packed(_) | Function::Unpacked(_), ..) => Some(*of),
-            (Function::Not, _, ExprTerm::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
-            (
-                Function::Node
-                | Function::Nodes
-                | Function::Members
-                | Function::Size
-                | Function::Initial
-                | Function::Servers
-                | Function::Another,
-                ..,
-            ) => None,
-            (_, _, ExprTerm::Val(_)) => Some(e.value().into()),
-            _ => None,
-        },
-        ExprTerm::Op(op, a, b) => match (op, literal(*a), literal(*b)) {
-            (_, Some(_), Some(_)) => Some(e.value().into()),
-            (Op::Add, None, Some(Val::Int(0))) => Some(*a),
-            (Op::Add, None, Some(Val::Int(k))) => match a.term() {
-                ExprTerm::Op(Op::Add, of, more) if int(*more).is_some() => {
-                    let sum = int(*more).unwrap_or(0).wrapping_add(k);
-                    Some(folded(ExprTerm::Op(Op::Add, *of, sum.into()).into()))
-                }
-                _ => None,
-            },
-            (Op::Sub, None, Some(Val::Int(k))) => {
-                Some(folded(ExprTerm::Op(Op::Add, *a, k.wrapping_neg().into()).into()))
+            None => {
+                let both = [true, false].map(|holds| (state.with(condition, holds), holds));
+                both.into_iter().filter(|(state, _)| !is_contradiction(&state.decided)).collect()
             }
-            (Op::Item, None, Some(Val::Int(k))) => parts(*a).and_then(|all| all.get(usize::try_from(k).ok()?)).copied(),
-            (Op::Eq, ..) if a == b => Some(true.into()),
-            (Op::Eq, Some(_), None) => Some(equal(*b, *a)),
-            (Op::Eq, None, other) => match (a.term(), other) {
-                // They differ, because a tuple is not a single value, and an integer not another one.
-                (ExprTerm::Tuple(_), Some(v)) if !matches!(v, Val::Tuple(_)) => Some(false.into()),
-                (_, Some(v)) if is_integer(*a) && v.int().is_none() => Some(false.into()),
-                // `int(e)` is `e`, or 0 if `e` is no integer.
-                (ExprTerm::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
-                (ExprTerm::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
-                    Some(equal(*of, n.wrapping_sub(int(*k).unwrap_or(0)).into()))
-                }
-                // `e + k` is `e` only if `e` is no integer.
-                (ExprTerm::Op(Op::Add, of, k), None) if *of == *b && int(*k).is_some_and(|k| k != 0) => Some(folded(
-                    ExprTerm::Of(Function::Not, equal(ExprTerm::Of(Function::Int, *of).into(), *of)).into(),
-                )),
-                _ => None,
-            },
-            (Op::And, Some(Val::Bool(known)), _) if is_condition(*b) => Some(if known { *b } else { false.into() }),
-            (Op::And, _, Some(Val::Bool(known))) if is_condition(*a) => Some(if known { *a } else { false.into() }),
-            (Op::Or, Some(Val::Bool(known)), _) if is_condition(*b) => Some(if known { true.into() } else { *b }),
-            (Op::Or, _, Some(Val::Bool(known))) if is_condition(*a) => Some(if known { true.into() } else { *a }),
-            _ => None,
         },
-        ExprTerm::Tuple(parts) if parts.iter().all(|e| literal(*e).is_some()) => Some(e.value().into()),
-        _ => None,
-    };
-    simpler.unwrap_or(e)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use mowgli_core::expr::{Opaque, all_nodes, all_threads, me, members, nodes, range};
+    use mowgli_core::expr::{Opaque, all_nodes, all_threads, here, me, members, nodes, range};
     use mowgli_core::term::body::body;
-    use mowgli_core::term::parts::parts;
+    use mowgli_core::term::parts::{ObjectTerm, parts};
     use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};
     use mowgli_rdma::to;
     use mowgli_rdma::wait::{Method as Wait, WAIT, Wait as Memory};
@@ -1232,8 +881,8 @@ mod tests {
         ExprTerm::Arg(i, ["x", "v"][i]).into()
     }
 
-    /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
-    fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, Refusal> {
+    /// Reads a body whose call has an object and a datum for arguments.
+    fn paths(body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, Refusal> {
         let below = Libraries::over(to).with(Memory).with(Variables);
         let parts = parts! { static x =>
             for t in (all_threads()) { x.part("count", [t]) => ObjectTerm::new(SV); }
@@ -1247,7 +896,6 @@ mod tests {
             arguments: vec![ArgumentForm::Location, ArgumentForm::Data],
             sizes: BTreeMap::from([(0, 2)]),
             has_roles: false,
-            has_rounds,
             fresh: Cell::new(0),
             missing: RefCell::default(),
         };
@@ -1266,7 +914,7 @@ mod tests {
     }
 
     fn texts(body: impl Fn(Expr, Expr) -> Body) -> Vec<String> {
-        paths(false, body).unwrap().iter().map(text).collect()
+        paths(body).unwrap().iter().map(text).collect()
     }
 
     #[test]
@@ -1336,7 +984,7 @@ mod tests {
         });
         assert!(guarded.len() == 2 && guarded[0].starts_with("[argument 2 is 1]"), "{guarded:?}");
         // The call returns only if the set is empty, and then 3 is not 4.
-        let facts = paths(false, |x, _| {
+        let facts = paths(|x, _| {
             body! {
                 for n in (all_nodes().without(here())) {
                     let w = Wait::read(copy(x, n));
@@ -1360,7 +1008,7 @@ mod tests {
     /// Symbolic execution keeps the last call of a loop that waits, with what is known of its result.
     #[test]
     fn a_loop_that_waits_keeps_its_last_call() {
-        let above = paths(false, |x, _| {
+        let above = paths(|x, _| {
             body! {
                 let v = Wait::read(x);
                 loop { Wait::read(x); let seen = Wait::read(x); if (seen > v) { break } }
@@ -1371,7 +1019,7 @@ mod tests {
         let last = &path.steps[1].calls[0];
         assert!(last.ends_loop && path.left_out.len() == 3);
         let either = |also: fn(Expr, Expr) -> Expr| {
-            let found = paths(false, |x, v| {
+            let found = paths(|x, v| {
                 body! {
                     let w = Wait::read(x);
                     loop { let seen = Wait::read(x); if (seen.is(w) | also(seen, v)) { break } }
@@ -1403,35 +1051,35 @@ mod tests {
                 Wait::write(x, 1);
             }
         };
-        let [path] = &paths(true, loops).unwrap()[..] else { panic!("one path") };
+        let [path] = &paths(loops).unwrap()[..] else { panic!("one path") };
         assert_eq!(text(path), "[] Each(Rounds): Write(x, v), Read(x); Write(x, v); Read(x); Write(x, 1) -> ()");
         assert_eq!(path.equal, [(Datum::Argument(1), Datum::Result(3))]);
         let differ = |x: Expr, v: Expr| body! { loop { let w = Wait::read(x); if (w == v) { break } if (w == 3) { Wait::write(x, v) } } };
-        let why = paths(true, differ).unwrap_err().to_string();
-        assert!(why.starts_with("what it does in a round of a loop depends on `w = 3` (paths.rs:"), "{why}");
+        let why = paths(differ).unwrap_err().to_string();
+        assert!(why.starts_with("what it does in a round of a loop depends on `w = 3` (symbolic.rs:"), "{why}");
     }
 
     #[test]
     fn what_cannot_be_read_is_named_with_its_line() {
-        let error = |body: fn(Expr, Expr) -> Body| paths(false, body).unwrap_err().to_string();
+        let error = |body: fn(Expr, Expr) -> Body| paths(body).unwrap_err().to_string();
         let hash = |v: Expr| {
             let function = Opaque::new(|args| args[0]);
             Expr::opaque("hash", function, [v])
         };
-        let why = paths(false, |x, v| body! { Wait::write(x, hash(v)) }).unwrap_err().to_string();
+        let why = paths(|x, v| body! { Wait::write(x, hash(v)) }).unwrap_err().to_string();
         assert!(
             why.starts_with(
-                "rdma-wait-rmw::Write(x, hash(v)) is given hash(v), which is no datum of the call (paths.rs:"
+                "rdma-wait-rmw::Write(x, hash(v)) is given hash(v), which is no datum of the call (symbolic.rs:"
             ),
             "{why}"
         );
         let why = error(|x, _| body! { for t in (all_threads()) { Wait::read(x) } });
-        assert!(why.starts_with("it goes through all_threads, which is no set of the call (paths.rs:"), "{why}");
+        assert!(why.starts_with("it goes through all_threads, which is no set of the call (symbolic.rs:"), "{why}");
         let why = error(|x, v| body! { Wait::write(x.part("word", [v]), 1) });
-        assert!(why.contains("is about x.word[v], which is no name of the call (paths.rs:"), "{why}");
+        assert!(why.contains("is about x.word[v], which is no name of the call (symbolic.rs:"), "{why}");
         let why =
             error(|x, v| body! { for t in (members(x)) { let w = Wait::read(x); if (w == v) { Wait::write(x, 0) } } });
-        assert!(why.starts_with("what it does for one of members(x) depends on `w = v` (paths.rs:"), "{why}");
+        assert!(why.starts_with("what it does for one of members(x) depends on `w = v` (symbolic.rs:"), "{why}");
         let why = error(|x, v| body! { if (me().is(mowgli_core::ids::Tid(2))) { Wait::write(x, v) } });
         assert!(why.starts_with("which calls it makes depends on `me = P2`"), "{why}");
         // The smaller of two data is none that a template can name.
