@@ -5,7 +5,6 @@ use mowgli_core::expr::{Expr, ExprTerm, all_nodes, here, node, only};
 use mowgli_core::ids::{Name, NodeSet};
 use mowgli_core::rewrite::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::term::body::CallTerm;
-use mowgli_core::value::Val;
 use mowgli_rdma::Switches;
 use mowgli_rdma::remedies::{OfTso, OfWait};
 use mowgli_rdma::tso::TSO;
@@ -40,19 +39,13 @@ impl Remedies for OfSv {
     }
 
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
-        let broadcasts = |c: &Call| c.library == SV && c.method.text() == "Bcast";
-        let is_before_access = gap.after.first().is_some_and(|c| self.kind(c.library, c.method.text()).is_none());
-        let mut all = Vec::new();
-        let mut targets = NodeSet::all(0);
-        for (position, call) in gap.before.iter().enumerate().filter(|(_, c)| broadcasts(c) && is_before_access) {
-            targets = call.args[2].nodes().into_iter().flat_map(|ns| ns.iter()).fold(targets, NodeSet::with);
-            let (id, named) = match call.args[1] {
-                Val::NoWid => ((gap.fresh)(position), true),
-                id => (id, false),
-            };
-            let named = named.then_some((position, 1, id));
-            all.push(Offer { named, ..Offer::call("wait", Call::new(SV, "Wait", &[id])) });
+        if gap.after.first().is_none_or(|c| self.kind(c.library, c.method.text()).is_some()) {
+            return Vec::new();
         }
+        let broadcasts = gap.before.iter().filter(|c| c.library == SV && c.method.text() == "Bcast");
+        let targets = broadcasts.filter_map(|c| c.args[2].nodes()).flat_map(|ns| ns.iter().collect::<Vec<_>>());
+        let targets = targets.fold(NodeSet::all(0), NodeSet::with);
+        let mut all = gap.waits(self);
         if !targets.is_empty() {
             all.push(Offer::call("gf", Call::new(SV, "GF", &[targets.into()])));
         }

@@ -17,13 +17,15 @@ use mowgli_rdma::remedies::{OfTso, OfWait};
 use mowgli_x86::remedies::OfX86;
 use serde::Serialize;
 
-mod edits;
+pub mod bodies;
+pub(crate) mod edits;
 mod question;
 #[cfg(test)]
 mod tests;
 
-use edits::{EditableTest, RepairedTest, SWAP};
-pub use edits::{MOVE, Prices};
+use edits::SWAP;
+pub use edits::{EditableTest, RepairedTest};
+use edits::{MOVE, Prices};
 use question::{RepairQuestion, says_ends};
 
 /// Returns the remedies of a model.
@@ -59,16 +61,9 @@ impl Costs {
         Ok(Self(texts.iter().map(read).collect::<Result<_, InputError>>()?))
     }
 
-    /// Returns the costs of a model, with these in place of its own.
-    fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<Prices, InputError> {
-        self.with(remedies.iter().flat_map(|r| r.costs()).chain([MOVE, SWAP]).collect())
-    }
-
-    /// Returns `all`, with these costs in place of its own.
-    ///
-    /// # Errors
-    /// If a kind of insertion is not in `all`.
-    pub fn with(&self, mut all: Prices) -> Result<Prices, InputError> {
+    /// Returns the costs of remedies and of some other edits, with these in place of their own.
+    fn of(&self, remedies: &[Box<dyn Remedies>], others: &[(&'static str, u64)]) -> Result<Prices, InputError> {
+        let mut all: Prices = remedies.iter().flat_map(|r| r.costs()).chain(others.iter().copied()).collect();
         for (kind, cost) in &self.0 {
             let names = all.keys().join(", ");
             let Some(known) = all.iter_mut().find(|(name, _)| *name == kind) else {
@@ -167,7 +162,7 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
             format!("{}: nothing can be inserted into tests of {}", test.name, test.model),
         ));
     }
-    let prices = ask.costs.of(&remedies)?;
+    let prices = ask.costs.of(&remedies, &[MOVE, SWAP])?;
     let solved = solve_in(ask.catalogue, test, &[], ask.limits);
     if let Some(error) = solved.error(test) {
         return Err(error);
@@ -268,7 +263,7 @@ fn reported(question: &RepairQuestion<'_>, set: &Insertions, text: &str) -> Resu
 }
 
 /// Writes the text of a test with edits: its columns anew, and declarations of the words that the edits need.
-fn fixed(test: &Test, repaired: &RepairedTest, text: &str) -> Result<String, InputError> {
+pub(crate) fn fixed(test: &Test, repaired: &RepairedTest, text: &str) -> Result<String, InputError> {
     let place = columns(text)?;
     let column = |(t, thread): (usize, &TestThread)| {
         let node = test.world.threads[t];

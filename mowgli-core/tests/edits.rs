@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, me, nodes, only};
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::rewrite::edit::{Change, Edited, Edits, calls};
+use mowgli_core::rewrite::edit::{Edited, Edits, calls};
 use mowgli_core::rewrite::mutants::{edits, weaker};
 use mowgli_core::rewrite::sites::sites;
 use mowgli_core::simple::Over;
@@ -105,7 +105,7 @@ fn every_edit_does_what_it_says() {
     let of = |site: usize, name: &str| {
         let method = Method::TABLE.iter().find(|m| m.name == sites[site].calls).expect("it is called");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");
-        let changed = Edited::at(Arc::new(copies()), (sites[site].method, sites[site].number), &edit.change);
+        let changed = edit.at(Arc::new(copies()), &sites[site]);
         (of_one(&changed), changed.differs())
     };
     let becomes = |site, name, made: &str| assert_eq!(of(site, name), (made.to_owned(), true), "{site}: {name}");
@@ -304,11 +304,13 @@ fn operands_change_places_and_sets_get_the_own_node() {
     let [x, y] = ["x", "y"].map(|x| Expr::from(Loc::new(x)));
     let world = World::new(2, &[Node(1)]);
     let of = |call: mowgli_core::term::body::Body, table: &[mowgli_core::term::method::Method], name: &str| {
-        let call = call.calls().remove(0);
-        let method = table.iter().find(|m| m.name == call.method).expect("a method");
+        let of = one_does(|_| call);
+        let site = sites(of.bodies().expect("terms")).remove(0);
+        let method = table.iter().find(|m| m.name == site.calls).expect("a method");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");
-        let Change::Instead(instead) = edit.change else { panic!("it puts something in place of the call") };
-        made(&world, Tid(1), CodeState::start(&Script::of(&instead(&call).expect("something else")))).join("; ")
+        let edited = edit.at(Arc::new(of), &site);
+        let body = edited.bodies().and_then(|all| all.get(site.method)).expect("a body");
+        made(&world, Tid(1), CodeState::start(&Script::of(body))).join("; ")
     };
     let send = || Far::send(x, y, all_nodes().without(here()));
     assert_eq!(of(send(), Far::TABLE, "from and to change places"), "Send(y, x, {2})");

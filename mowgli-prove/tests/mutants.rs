@@ -16,7 +16,7 @@ use mowgli_check::check::{CheckOptions as Limits, CheckQuestion, check};
 use mowgli_check::interrupt::{Deadline, SECOND};
 use mowgli_core::expr::{Expr, ExprTerm};
 use mowgli_core::ids::Name;
-use mowgli_core::rewrite::edit::{Edited, Edits};
+use mowgli_core::rewrite::edit::Edits;
 use mowgli_core::rewrite::mutants::{Edit, edits};
 use mowgli_core::rewrite::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
@@ -155,10 +155,10 @@ fn by_place(entry: &Entry) -> Vec<Mutant> {
         all.into_iter().map(move |edit| (site.clone(), edit))
     };
     let all = sites(published.bodies().expect("terms")).into_iter().flat_map(of_site);
-    let mutant = |(site, Edit { name, change }): (Site, Edit)| {
-        let edited = Edited::at(published.clone(), (site.method, site.number), &change);
+    let mutant = |(site, edit): (Site, Edit)| {
+        let edited = edit.at(published.clone(), &site);
         let implementation: Arc<dyn Implementation> = Arc::new(edited.clone());
-        edited.differs().then(|| Mutant { words: format!("{site} {name}"), implementation })
+        edited.differs().then(|| Mutant { words: format!("{site} {}", edit.name), implementation })
     };
     all.filter_map(mutant).collect()
 }

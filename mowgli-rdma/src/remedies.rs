@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, node};
-use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::rewrite::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::term::body::CallTerm;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 use crate::network::{Fence, Network, Order, Remote};
-use crate::robust::dummies;
 use crate::stamp::Qp;
 use crate::switches::Switches;
 use crate::tso::{self, TSO};
@@ -137,8 +136,8 @@ fn is_before_access(gap: &Gap<'_>) -> bool {
 }
 
 /// Offers fences: a memory fence between a write and a later read, and a remote fence between operations to one node.
-fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool, network: Network) -> Vec<Offer> {
-    let name = Name::literal(library);
+fn fences(gap: &Gap<'_>, library: &'static str, remedies: &dyn Remedies) -> Vec<Offer> {
+    let (name, beside) = (Name::literal(library), remedies.beside());
     // A write is ordered before later writes and before operations of the network card, so the fence belongs before a
     // read. A fence between writes orders less than one after both.
     let stays = |c: &Call| match usual(c) {
@@ -146,26 +145,14 @@ fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool, network: Netwo
         method => c.library == name && ["Put", "Get"].contains(&method),
     };
     let is_between = gap.before.iter().any(|c| c.method.text() == "Write") && !gap.after.first().is_some_and(stays);
-    let mut all = Vec::new();
-    if has_mfence && is_between {
-        all.push(Offer::call("mfence", Call::new(name, "Mfence", &[])));
-    }
+    let mfence = beside.iter().filter(|r| is_between && r.kind == "mfence");
+    let mut all: Vec<Offer> = mfence.filter_map(|r| gap.offer(r)).collect();
     let next = gap.after.first().and_then(|c| towards(gap.world, c));
     let fenced = queue_pairs(gap.world, library, gap.before).into_iter().filter(|q| next == Some(*q));
-    let fence = |q| match gap.after.first().filter(|_| has_flag(network)) {
-        Some(call) => flagged(call).map(|call| Offer { in_place: true, ..Offer::call(FENCE_FLAG.0, call) }),
-        None => Some(Offer::call("rfence", rfence(q, name))),
-    };
+    let flag = beside.iter().find(|r| r.in_place);
+    let fence = |q| flag.map_or_else(|| Some(Offer::call("rfence", rfence(q, name))), |flag| gap.offer(flag));
     all.extend(fenced.filter_map(fence));
     all
-}
-
-/// Returns a remote operation with the fence flag; `None` if it has the flag.
-fn flagged(call: &Call) -> Option<Call> {
-    let (way, by) = (way(call), in_another_way(call.method.text())?);
-    let rest = &call.args[usize::from(matches!(call.args.first(), Some(Val::Way(_))))..];
-    let args = [&[Way { fence: true, ..way }.into()], rest].concat();
-    (!way.fence).then(|| Call::new(call.library, by, &args))
 }
 
 /// Returns the method that makes a remote operation in any way.
@@ -184,10 +171,15 @@ fn in_another_way(method: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the objects of a get that flushes the puts to a node: the word that it writes, and the one that it reads.
-fn flushed(gap: &Gap<'_>, n: Node, word: fn(Node) -> Object) -> Vec<(Loc, Object)> {
-    let [here, there] = dummies(gap.thread, n);
-    vec![(here, word(gap.world.node_of(gap.thread))), (there, word(n))]
+/// Returns the words of a get that flushes the puts to a node: the local one, which it writes, and the one that it reads.
+fn dummies(thread: Tid, n: Node) -> [Loc; 2] {
+    [format!("dummy_{thread}_{n}"), format!("dummy_{thread}_{n}_there")].map(|name| Loc::new(&name))
+}
+
+/// Returns the objects of such a get.
+fn flushed(world: &World, thread: Tid, n: Node, word: fn(Node) -> Object) -> Vec<(Loc, Object)> {
+    let [here, there] = dummies(thread, n);
+    vec![(here, word(world.node_of(thread))), (there, word(n))]
 }
 
 /// Returns the calls of a flush by kind: without a fence, and with one if only that flushes.
@@ -216,7 +208,7 @@ fn adding_nothing(gap: &Gap<'_>, switches: Switches, library: Name, word: fn(Nod
         let [here, there] = dummies(gap.thread, q.to);
         let id = (library == WAIT).then_some(Val::NoWid);
         let args: Vec<Val> = [here.into(), there.into(), Val::Int(0)].into_iter().chain(id).collect();
-        let objects = flushed(gap, q.to, word);
+        let objects = flushed(gap.world, gap.thread, q.to, word);
         Offer { objects, ..Offer::call("atomic", by(q, library, ["RFAA", "RFAABy"], &args)) }
     };
     sent_to(gap, library.text()).into_iter().map(offer).collect()
@@ -245,29 +237,19 @@ impl Remedies for OfWait {
         if !is_before_access(gap) {
             return Vec::new();
         }
-        let mut all = fences(gap, "rdma-wait-rmw", true, self.switches.network);
-        for (position, call) in gap.before.iter().enumerate() {
-            // Only the completion of a later operation shows that an unsignalled one is over, so a wait for it has no
-            // use.
-            if call.library != WAIT || towards(gap.world, call).is_none() || !way(call).signalled {
-                continue;
-            }
-            let at = call.args.len() - 1;
-            let (id, named) = match call.args[at] {
-                Val::NoWid => ((gap.fresh)(position), true),
-                id => (id, false),
-            };
-            let named = named.then_some((position, at, id));
-            all.push(Offer { named, ..Offer::call("wait", Call::new(WAIT, "Wait", &[id])) });
-        }
+        let mut all = fences(gap, WAIT.text(), self);
+        all.extend(gap.waits(self));
         let d = (gap.fresh)(gap.before.len());
-        for q in sent_to(gap, "rdma-wait-rmw") {
+        for q in sent_to(gap, WAIT.text()) {
             let [here, there] = dummies(gap.thread, q.to);
             let get = by(q, WAIT, ["Get", "GetBy"], &[here.into(), there.into(), d]);
             let calls = vec![get, Call::new(WAIT, "Wait", &[d])];
             let fenced = [&[rfence(q, WAIT)], &calls[..]].concat();
             for (kind, calls) in flushes(self.switches.network, calls, fenced) {
-                all.push(Offer { objects: flushed(gap, q.to, wait::word), ..Offer::calls(kind, calls) });
+                all.push(Offer {
+                    objects: flushed(gap.world, gap.thread, q.to, wait::word),
+                    ..Offer::calls(kind, calls)
+                });
             }
         }
         all
@@ -293,7 +275,7 @@ impl Remedies for OfWait {
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged_term(call, WAIT)));
+        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged(call, WAIT)));
         let fence = remote_fence(|call| fence_of(call, WAIT));
         [mfence(|_| vec![CallTerm::new(WAIT, "Mfence", [])]), fence].into_iter().chain(flag).collect()
     }
@@ -303,6 +285,7 @@ impl Remedies for OfWait {
             "Put" | "Get" | "RFAA" | "RCAS" | "RXchg" => call.args.len() - 1,
             _ => return None,
         };
+        // Only the completion of a later operation shows that an unsignalled one is over, so a wait for it has no use.
         let is_reported = call.library == WAIT && of_term(call).signalled;
         Some(Await { id, wait: |id| CallTerm::new(WAIT, "Wait", [id]) }).filter(|_| is_reported)
     }
@@ -322,7 +305,7 @@ fn fence_flag(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
 }
 
 /// Returns a remote operation of a body with the fence flag; nothing if it has the flag, or is none.
-fn flagged_term(call: &CallTerm, library: Name) -> Vec<CallTerm> {
+fn flagged(call: &CallTerm, library: Name) -> Vec<CallTerm> {
     let way = of_term(call);
     let rest = call.args.iter().skip(usize::from(is_in_a_way(call))).copied();
     let args = [Expr::from(Way { fence: true, ..way })].into_iter().chain(rest);
@@ -391,6 +374,26 @@ fn polled(kind: &'static str, first: Vec<Call>, q: Qp, world: World) -> Offer {
     Offer { kind, calls: Arc::new(calls), named: None, objects: Vec::new(), in_place: false }
 }
 
+/// Returns F, P and GP of ROBUST Fig. 5 for each node, and a memory fence, the cheapest first: a remote fence blocks one queue
+/// pair only. GP is a get of a fresh word, its poll, and the polls of the operations before it.
+#[must_use]
+pub fn of_figure_5(world: &World, thread: Tid) -> Vec<Offer> {
+    let pairs = || world.all_nodes().iter().map(|n| Way::USUAL.to(n));
+    let flush = |q: Qp| {
+        let [here, there] = dummies(thread, q.to);
+        let (mut with, objects) = (world.clone(), flushed(world, thread, q.to, tso::word));
+        with.objects.extend(objects.clone());
+        Offer { objects, ..polled("flush", vec![Call::new(TSO, "Get", &[here.into(), there.into()])], q, with) }
+    };
+    let fences = pairs().map(|q| Offer::call("rfence", rfence(q, TSO)));
+    let polls = pairs().map(|q| Offer::call("poll", poll(q)));
+    fences
+        .chain(polls)
+        .chain([Offer::call("mfence", Call::new(TSO, "Mfence", &[]))])
+        .chain(pairs().map(flush))
+        .collect()
+}
+
 impl Remedies for OfTso {
     fn costs(&self) -> Vec<(&'static str, u64)> {
         [&COSTS[..], &[("poll", 5)]].concat().into_iter().chain(costs_on(self.switches.network)).collect()
@@ -400,18 +403,18 @@ impl Remedies for OfTso {
         if !is_before_access(gap) {
             return Vec::new();
         }
-        let mut all = fences(gap, "rdma-tso-rmw", !self.sc, self.switches.network);
-        let pairs = queue_pairs(gap.world, "rdma-tso-rmw", gap.before);
+        let mut all = fences(gap, TSO.text(), self);
+        let pairs = queue_pairs(gap.world, TSO.text(), gap.before);
         let unpolled = pairs.into_iter().filter(|&q| open(gap.world, gap.before, q) > 0);
         all.extend(unpolled.map(|q| Offer::call("poll", poll(q))));
-        for q in sent_to(gap, "rdma-tso-rmw") {
+        for q in sent_to(gap, TSO.text()) {
             let [here, there] = dummies(gap.thread, q.to);
             let mut world = gap.world.clone();
-            world.objects.extend(flushed(gap, q.to, tso::word));
+            world.objects.extend(flushed(gap.world, gap.thread, q.to, tso::word));
             let get = || by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
             let fenced = vec![rfence(q, TSO), get()];
             for (kind, first) in flushes(self.switches.network, vec![get()], fenced) {
-                let objects = flushed(gap, q.to, tso::word);
+                let objects = flushed(gap.world, gap.thread, q.to, tso::word);
                 all.push(Offer { objects, ..polled(kind, first, q, world.clone()) });
             }
         }
@@ -440,7 +443,7 @@ impl Remedies for OfTso {
 
     fn beside(&self) -> Vec<Remedy> {
         let mfence = (!self.sc).then(|| mfence(|_| vec![CallTerm::new(TSO, "Mfence", [])]));
-        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged_term(call, TSO)));
+        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged(call, TSO)));
         mfence.into_iter().chain([remote_fence(|call| fence_of(call, TSO))]).chain(flag).collect()
     }
 }

@@ -1,9 +1,11 @@
 //! Explanations of litmus tests and of findings, as text, objects and pictures.
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use clap::Args;
 use mowgli_core::search::problem::Limits;
 
+use crate::args::network::On;
 use crate::catalogue::Catalogue;
 use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
@@ -46,29 +48,71 @@ impl ExplainForm {
     }
 }
 
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron\n\nExit codes: of a test those of `mowgli litmus`, and 3 if a limit left the reasons open."
+)]
+pub(crate) struct ExplainArgs {
+    /// A finding in RON, as `check --out` keeps it, or a litmus test.
+    pub(crate) file: PathBuf,
+    /// For a litmus test: replace these libraries by their implementations, from left to right.
+    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
+    pub(crate) implemented: Vec<String>,
+    /// The number of one assertion of the litmus test, from 1; all if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) assertion: Option<u64>,
+    /// Explain the stuck executions of a litmus test, and not its assertions.
+    #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
+    pub(crate) stuck: bool,
+    /// Print the execution as a graph in the DOT language.
+    #[arg(long, conflicts_with_all = ["svg", "tikz", "pdf"])]
+    pub(crate) dot: bool,
+    /// Print a picture: the execution, or the cycle that forbids the outcome.
+    #[arg(long, conflicts_with_all = ["tikz", "pdf"])]
+    pub(crate) svg: bool,
+    /// Print the picture in TikZ, for LaTeX, with a macro for each relation.
+    #[arg(long, conflicts_with = "pdf")]
+    pub(crate) tikz: bool,
+    /// Write the pictures to this file as PDF, one on each page; pdflatex makes it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pdf: Option<PathBuf>,
+    /// Print the finding, with its execution, as one JSON object a line.
+    #[arg(long, conflicts_with_all = ["dot", "svg", "tikz", "pdf"])]
+    pub(crate) json: bool,
+    /// Keep the finding in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Seconds before it gives up.
+    #[arg(long, value_name = "S")]
+    pub(crate) timeout: Option<u64>,
+    #[command(flatten)]
+    pub(crate) on: On,
+}
+
+impl ExplainArgs {
+    pub(crate) fn form(&self) -> ExplainForm {
+        match self {
+            Self { dot: true, .. } => ExplainForm::Dot,
+            Self { svg: true, .. } => ExplainForm::Svg,
+            Self { tikz: true, .. } => ExplainForm::Tikz,
+            Self { pdf: Some(_), .. } => ExplainForm::Pdf,
+            _ => ExplainForm::Text,
+        }
+    }
+}
+
 /// A request for explanations.
 pub(crate) struct ExplainRequest<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) limits: Limits<'a>,
-    /// The finding or the litmus test.
-    pub(crate) file: &'a Path,
-    /// The libraries that run by their implementations.
-    pub(crate) implemented: &'a [String],
-    /// The number of one assertion, from 1.
-    pub(crate) assertion: Option<u64>,
-    /// True if stuck executions are explained, and not assertions.
-    pub(crate) stuck: bool,
     pub(crate) form: ExplainForm,
-    /// True if findings are printed as objects.
-    pub(crate) is_json: bool,
-    /// The file for findings.
-    pub(crate) out: Option<&'a Path>,
+    pub(crate) args: &'a ExplainArgs,
 }
 
 /// Returns the positions of the assertions to explain.
 fn chosen_assertions(test: &Test, asked: &ExplainRequest<'_>) -> Result<Vec<usize>, InputError> {
     let all = test.assertions.len();
-    match asked.assertion {
+    match asked.args.assertion {
         _ if all == 0 => Err(InputError::new(Code::Argument, "no assertion to explain")
             .help("add one, as `allowed (a=1)`, or ask for --stuck")),
         Some(n) if n as usize > all => Err(InputError::new(Code::Argument, format!("there are {all} assertions"))),
@@ -85,7 +129,11 @@ fn explained_own(
     asked: &ExplainRequest<'_>,
 ) -> Result<(String, u8), InputError> {
     let limits = asked.limits;
-    if asked.form == ExplainForm::Dot || asked.is_json || asked.out.is_some() || !asked.implemented.is_empty() {
+    if asked.form == ExplainForm::Dot
+        || asked.args.json
+        || asked.args.out.is_some()
+        || !asked.args.implemented.is_empty()
+    {
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let executions = own.executions(test, limits);
@@ -128,7 +176,7 @@ fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<
     let ExplainRequest { catalogue, limits, .. } = *asked;
     let explained = explain::explain(catalogue, finding, limits)?;
     let vacuous = if explained.vacuous && !explained.test.is_meant_vacuous() { 3 } else { 0 };
-    if asked.is_json {
+    if asked.args.json {
         // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
         return Ok((Some(line(&explained)), vacuous));
     }
@@ -148,36 +196,37 @@ fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<
 /// If the file is neither a test nor a finding, or has not what the request names.
 pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
     let ExplainRequest { catalogue, limits, .. } = *asked;
-    let path = asked.file.display();
-    if asked.file.extension().is_none_or(|x| x != "litmus") {
+    let path = asked.args.file.display();
+    if asked.args.file.extension().is_none_or(|x| x != "litmus") {
         let finding = explain::read(catalogue, text).map_err(|e| e.within(&path))?;
         let test = parse_in(catalogue, "the finding's program", &finding.litmus).map_err(|e| e.within(&path))?;
         // A search finds its stuck executions again.
-        if finding.is_endless(&test) && !asked.is_json {
+        if finding.is_endless(&test) && !asked.args.json {
             let (text, code) = explained_stuck(&test, &finding.implemented, asked)?;
             let is_text = !(asked.form == ExplainForm::Dot || asked.form.is_drawn());
             return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
         }
         return explained_findings(vec![Ok(finding)], asked);
     }
-    let test = parsed(catalogue, asked.file, text)?;
-    let is_text = !(asked.form == ExplainForm::Dot || asked.is_json || asked.form.is_drawn() || asked.out.is_some());
-    let chain = replaced(catalogue, &test, asked.implemented)?;
+    let test = parsed(catalogue, &asked.args.file, text)?;
+    let is_text =
+        !(asked.form == ExplainForm::Dot || asked.args.json || asked.form.is_drawn() || asked.args.out.is_some());
+    let chain = replaced(catalogue, &test, &asked.args.implemented)?;
     let answer = answered(catalogue, &test, &chain, limits);
     if let Some(error) = answer.error(&test) {
         return Err(error.within(&path).into());
     }
     let speaks = !test.liveness.is_empty() || test.assertions.is_empty() || answer.is_stuck(&test);
     let own_semantics = if let Semantics::Own(own) = test.model.semantics() { Some(own) } else { None };
-    let with_stuck = speaks && own_semantics.is_none() && asked.assertion.is_none() && is_text;
+    let with_stuck = speaks && own_semantics.is_none() && asked.args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
     let mut code = answer.verdict(&test).code();
-    if asked.stuck {
+    if asked.args.stuck {
         if own_semantics.is_some() {
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
         }
-        let (text, own) = explained_stuck(&test, asked.implemented, asked)?;
+        let (text, own) = explained_stuck(&test, &asked.args.implemented, asked)?;
         return Ok((out + &text, worst(code, own)));
     }
     if !(with_stuck && test.assertions.is_empty()) {
@@ -200,7 +249,7 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
 
 /// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
 fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
-    let (text, code) = explained_stuck(test, asked.implemented, asked)?;
+    let (text, code) = explained_stuck(test, &asked.args.implemented, asked)?;
     let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
     Ok((claims + &text, code))
 }
@@ -208,7 +257,7 @@ fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, 
 /// Returns the text about the stuck executions of a test with these implementations, and the exit code.
 fn explained_stuck(test: &Test, implemented: &[String], asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
     let ExplainRequest { catalogue, limits, .. } = *asked;
-    let path = asked.file.display();
+    let path = asked.args.file.display();
     let found = explain::standstills(catalogue, test, implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
     if asked.form == ExplainForm::Dot || asked.form.is_drawn() {
@@ -236,15 +285,15 @@ fn explained_test(
     chosen: &[usize],
     asked: &ExplainRequest<'_>,
 ) -> Result<(String, u8), Failure> {
-    let findings = explain::of_test(asked.catalogue, test, text, asked.implemented, asked.limits)?;
+    let findings = explain::of_test(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
     let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
     explained_findings(findings.collect(), asked)
 }
 
 /// Explains findings: returns the text to print, and the exit code.
 fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
-    let path = asked.file.display();
-    if let Some(out) = asked.out {
+    let path = asked.args.file.display();
+    if let Some(out) = &asked.args.out {
         let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
         keep(out, &found)?;
     }
@@ -253,7 +302,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, asked));
         let (text, own) = match explained {
             Ok(reported) => reported,
-            Err(Failure::Undecided(undecided)) if asked.is_json => (Some(stopped_line(&undecided)), 3),
+            Err(Failure::Undecided(undecided)) if asked.args.json => (Some(stopped_line(&undecided)), 3),
             Err(Failure::Undecided(undecided)) if asked.form == ExplainForm::Dot || asked.form.is_drawn() => {
                 (None, reported(Err(undecided)))
             }
@@ -267,5 +316,5 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let message = "there is no execution to draw; without --dot the reason is printed";
         return Err(InputError::new(Code::Argument, format!("{path}: {message}")).into());
     }
-    Ok((out.join(if asked.is_json { "" } else { "\n" }), code))
+    Ok((out.join(if asked.args.json { "" } else { "\n" }), code))
 }

@@ -13,32 +13,30 @@
 //! # Ok::<(), mowgli::error::InputError>(())
 //! ```
 
-pub use mowgli_check::{catalogue, check, diagnostic, entry, error, explain, interrupt, litmus, show};
+pub use mowgli_check::{
+    catalogue, check, diagnostic, distinguish, entry, error, explain, interrupt, litmus, necessity, properties, robust,
+    show,
+};
 pub use mowgli_web::{book, drawing, lsp, question, report};
 
+pub mod args;
 pub mod cat;
 pub mod command;
 pub mod compare;
 pub mod core_rma;
-pub mod distinguish;
 pub mod emit;
 mod explaining;
 pub mod generate;
 mod generated;
 mod listing;
 pub mod mutation;
-pub mod necessity;
 pub mod networks;
 pub mod new;
 pub mod out;
 mod pdf;
-pub mod properties;
 pub mod prove;
-mod proving;
 pub mod repair;
-mod repairing;
 mod reporting;
-pub mod robust;
 mod selection;
 mod semantics;
 mod serve;
@@ -47,10 +45,10 @@ mod site;
 mod solving;
 mod stages;
 mod terminal;
-pub mod theorems;
 mod verdicts;
 
 pub use command::start::main_with;
+pub use prove::theorems;
 
 /// The Rust blocks of the README are doc tests.
 #[cfg(doctest)]

@@ -27,7 +27,7 @@ use crate::check::CheckQuestion::{Soundness, Through};
 use crate::check::{CheckOptions, Checked, check};
 use crate::error::{Code, InputError};
 use crate::interrupt::{self, Failure};
-use crate::prove::{ProofResult as _, ProofVerdict, open, proved};
+use crate::prove;
 use crate::repair::Costs;
 use crate::repair::bodies::{BodyRepair, BodyRepairRequest, repair};
 use crate::report::{CheckRow, RepairRow};
@@ -226,8 +226,8 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
                 let own = &entry.variants[0].implementation;
                 cost += reported.cost;
                 insert.extend(reported.insert.iter().map(of));
-                text.extend(reported.with.changed(&**own).iter().map(of));
-                before.push((part, mem::replace(&mut entries[part].variants[0].implementation, reported.with.0)));
+                text.extend(reported.changed(&**own).iter().map(of));
+                before.push((part, mem::replace(&mut entries[part].variants[0].implementation, reported.with)));
             }
             Err(why) => {
                 reason = Some(of(&why.to_string()));
@@ -261,10 +261,8 @@ type ProverVerdict = (Option<&'static str>, Vec<String>);
 /// because a proof is one over the specifications below.
 fn for_every_client(entry: &Entry, ask: &TableRequest<'_>) -> Result<ProverVerdict, Failure> {
     let (Some(options), false) = (ask.prove, ask.through) else { return Ok(ProverVerdict::default()) };
-    let variant = first(entry)?;
-    let found = proved(entry, variant, options, 0)?;
-    let open = if found.word() == ProofVerdict::Proved { Vec::new() } else { open(&found.proof) };
-    found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), |bug| Err(bug.into()))
+    let (verdict, open) = prove::for_every_client(entry, first(entry)?, options)?;
+    Ok((Some(verdict.text()), open))
 }
 
 /// Returns the entries of a stack: an entry and all below it, each behind those that it is implemented over.
@@ -277,20 +275,10 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, Failure> {
     let variant = first(entry)?;
     let options = (ask.options)();
-    let found = repair(
-        entry,
-        variant,
-        &BodyRepairRequest {
-            costs: &Costs::default(),
-            weaken: false,
-            limit: Limit { repairs: 1, ..Limit::default() },
-            bounds: vec![(ask.bound)(entry)],
-            is_everywhere: false,
-            is_brief: true,
-            options: &options,
-            prove: None,
-        },
-    )?;
+    let costs = Costs::default();
+    let limit = Limit { repairs: 1, ..Limit::default() };
+    let ask = BodyRepairRequest { limit, ..BodyRepairRequest::new(&costs, &options, vec![(ask.bound)(entry)]) };
+    let found = repair(entry, variant, &ask)?;
     let why = head(&found.text());
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),

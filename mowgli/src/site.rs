@@ -1,17 +1,18 @@
 //! A site: the playground, the book, reports and the table of networks as files, which need no server.
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use clap::{ArgGroup, Args};
 use mowgli_libraries::entry::Entry;
 
 use crate::book;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::SECOND;
-use crate::networks::run::{LIMIT, NetworkTable};
+use crate::networks::run::{LIMIT, NetworkTable, NetworksArgs};
 use crate::out::worst;
 use crate::report::{EDITOR, Page, Playground, SCRIPT, STYLE, solver_script};
-use crate::reporting::ReportRequest;
+use crate::reporting::{ReportArgs, ReportRequest};
 
 /// The bytes with which every file of WebAssembly begins.
 const MAGIC: &[u8] = b"\0asm";
@@ -27,25 +28,47 @@ const LONG_PAGES: [(&str, &str, &str); 3] = [
 const BACK: &str =
     "<nav aria-label=\"The site\"><a href=\"../index.html\">Playground</a> <a href=\"../book.html\">The book</a></nav>";
 
-/// A request for a site.
-pub(crate) struct SiteRequest<'a> {
-    /// The folder.
-    pub(crate) out: &'a Path,
+/// The folder, and the solver.
+#[derive(Args)]
+#[command(
+    group(ArgGroup::new("checks").args(["report", "networks"]).multiple(true)),
+    after_help = "Example:\n  cargo rustc --profile web --target wasm32-unknown-unknown -p mowgli-web --crate-type cdylib\n  mowgli site --solver target/wasm32-unknown-unknown/web/mowgli_web.wasm --out site"
+)]
+pub(crate) struct SiteArgs {
+    /// The folder for the site: the playground is its index.html, the contents of the book are its book.html.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
     /// The WebAssembly of the crate `mowgli-web`.
-    pub(crate) solver: &'a Path,
-    /// True if the reports are wanted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) solver: PathBuf,
+    /// Check all libraries, too, and write the report about them to report/, and that about libraries of your own to gallery/.
+    #[arg(long)]
     pub(crate) report: bool,
-    /// True if the table of networks is wanted.
+    /// Check the libraries on all networks, too, and write the table to networks/.
+    #[arg(long)]
     pub(crate) networks: bool,
-    /// The libraries of these; all if empty.
-    pub(crate) only: &'a [String],
-    /// The public address of the playground.
-    pub(crate) address: Option<&'a str>,
-    /// The seconds that the steps for one test usually take.
+    /// The libraries for --report and --networks; all if not given.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "checks")]
+    pub(crate) only: Vec<String>,
+    /// The public address of the playground, for links: the page's own address otherwise.
+    #[arg(long, value_name = "URL", value_parser = public_address)]
+    pub(crate) address: Option<String>,
+    /// The steps for one test, in seconds that they usually take. Ten times as many seconds cancel it.
+    #[arg(long, default_value_t = 30, value_name = "S")]
     pub(crate) timeout: u64,
 }
 
-impl SiteRequest<'_> {
+/// Reads an address that other people can open; links append a fragment to it.
+pub(crate) fn public_address(text: &str) -> Result<String, InputError> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    if host.is_none_or(|host| host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '#')) {
+        let error = InputError::new(Code::Argument, format!("{text} is not the address of a page"));
+        return Err(error.help("give one as https://example.org/mowgli/, without #"));
+    }
+    Ok(text.to_owned())
+}
+
+impl SiteArgs {
     /// Returns the names of those of the entries that the pages are about.
     ///
     /// # Errors
@@ -97,41 +120,17 @@ impl SiteRequest<'_> {
         let [libraries, on_networks, own] = subjects;
         for (what, (folder, title, _)) in [(libraries, LONG_PAGES[0]), (own, LONG_PAGES[2])] {
             if !what.is_empty() {
-                let out = self.out.join(folder);
-                let report = ReportRequest {
-                    catalogue: &catalogue,
-                    network: None,
-                    what: &what,
-                    out: Some(&out),
-                    is_json: false,
-                    variants: false,
-                    repair: false,
-                    loopback: true,
-                    timeout: None,
-                    title,
-                    links: BACK,
-                };
+                let args = ReportArgs { what, out: Some(self.out.join(folder)), ..ReportArgs::default() };
+                let report = ReportRequest { catalogue: &catalogue, args: &args, title, links: BACK };
                 code = worst(code, report.print()?);
             }
         }
         if !on_networks.is_empty() {
             let folder = self.out.join("networks");
             std::fs::create_dir_all(&folder).map_err(|e| InputError::file(&folder, e))?;
-            let html = folder.join("index.html");
-            let table = NetworkTable {
-                names: &on_networks,
-                networks: NetworkTable::all(),
-                bound: &Entry::through,
-                through: false,
-                repair: false,
-                prove: false,
-                html: Some(&html),
-                links: BACK,
-                wide: false,
-                is_json: false,
-                steps: LIMIT * SECOND,
-                timeout: None,
-            };
+            let (html, steps) = (Some(folder.join("index.html")), LIMIT * SECOND);
+            let args = NetworksArgs { names: on_networks, html, steps, ..NetworksArgs::default() };
+            let table = NetworkTable::new(&args, BACK);
             code = worst(code, table.print_verdicts(catalogue, None)?);
         }
         Ok(code)
@@ -139,21 +138,21 @@ impl SiteRequest<'_> {
 
     /// Writes the site. Its pages solve tests in the browser.
     pub(crate) fn write(&self, catalogue: Catalogue) -> Result<u8, InputError> {
-        let solver = std::fs::read(self.solver).map_err(|e| InputError::file(self.solver, e))?;
+        let solver = std::fs::read(&self.solver).map_err(|e| InputError::file(&self.solver, e))?;
         if !solver.starts_with(MAGIC) {
             let error = InputError::new(Code::File, format!("{} is not WebAssembly", self.solver.display()));
             return Err(error.help(
                 "build it: cargo rustc --profile web --target wasm32-unknown-unknown -p mowgli-web --crate-type cdylib",
             ));
         }
-        let playground = Some(Playground::new(&catalogue, self.timeout, self.address.map(str::to_owned)));
+        let playground = Some(Playground::new(&catalogue, self.timeout, self.address.clone()));
         let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
         let subjects = self.subjects(&catalogue)?;
         let write = |name: &str, text: &str| {
             let file = self.out.join(name);
             std::fs::write(&file, text).map_err(|e| InputError::file(&file, e))
         };
-        std::fs::create_dir_all(self.out).map_err(|e| InputError::file(self.out, e))?;
+        std::fs::create_dir_all(&self.out).map_err(|e| InputError::file(&self.out, e))?;
         write("index.html", &page.html_in_site(&self.links(&subjects)))?;
         write("solver.js", &solver_script(&solver))?;
         write("editor.js", EDITOR)?;

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::Args;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::args::engine::EngineArg;
+use crate::args::share::ShareToFile;
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::diagnostic;
@@ -37,21 +40,54 @@ pub(crate) struct Printed {
     pub(crate) is_other: bool,
 }
 
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli litmus put.litmus\n  mowgli litmus tests/litmus --json\n  mowgli litmus --implemented bal:no-fence,sv barrier.litmus\n  mowgli litmus --engine both polls.litmus"
+)]
+pub(crate) struct LitmusArgs {
+    /// Files ending in .litmus, or directories with such files.
+    #[arg(required_unless_present = "statements")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print what tests can declare and call, your own libraries included.
+    #[arg(long, conflicts_with = "paths")]
+    pub(crate) statements: bool,
+    /// Print one JSON object per test, one per line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the results in a format that another tool reads.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "mutate_to", "statements"])]
+    pub(crate) format: Option<Format>,
+    /// Only tests of this model, for example RDMA_WAIT.
+    #[arg(long)]
+    pub(crate) model: Option<Model>,
+    /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
+    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
+    pub(crate) implemented: Vec<String>,
+    /// Rounds of a loop with effects after which the search gives up on it.
+    #[arg(long, default_value_t = 3, value_name = "K")]
+    pub(crate) loops: usize,
+    /// Seconds for one test; with --mutate-to, for all of them.
+    #[arg(long, value_name = "S")]
+    pub(crate) timeout: Option<u64>,
+    /// Print counts of the search on standard error.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// The method that finds outcomes, for tests of RDMA_TSO.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "implemented")]
+    pub(crate) engine: EngineArg,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    /// Remove each cell of the stamp order `to` in turn, and say which of the tests notice.
+    #[arg(long, conflicts_with_all = ["implemented", "stats"])]
+    pub(crate) mutate_to: bool,
+    #[command(flatten)]
+    pub(crate) shared: ShareToFile,
+}
+
 /// A request to solve tests.
 pub(crate) struct SolveRequest<'a> {
     pub(crate) catalogue: &'a Catalogue,
-    /// Only tests of this model.
-    pub(crate) model: Option<Model>,
-    pub(crate) is_json: bool,
-    /// The network and the rules of tests.
-    pub(crate) rules: &'a RuleArgs,
-    /// The libraries that run by their implementations.
-    pub(crate) implemented: &'a [String],
-    /// Rounds of a loop with effects after which the search gives up on it.
-    pub(crate) loops: usize,
-    /// Seconds for one test.
-    pub(crate) timeout: Option<u64>,
-    pub(crate) engine: Engine,
+    pub(crate) args: &'a LitmusArgs,
 }
 
 impl SolveRequest<'_> {
@@ -59,8 +95,8 @@ impl SolveRequest<'_> {
     fn wanted(&self, path: &Path) -> Result<Option<String>, InputError> {
         let text = text_of(path)?;
         let own = || text.split_whitespace().next().and_then(|name| name.parse().ok());
-        let is_wanted = self.model.is_none_or(|model: Model| own() == Some(model));
-        is_wanted.then(|| on(path, &text, self.rules.network())).transpose()
+        let is_wanted = self.args.model.is_none_or(|model: Model| own() == Some(model));
+        is_wanted.then(|| on(path, &text, self.args.rules.network())).transpose()
     }
 
     /// Solves the test in a file, unless the command was interrupted.
@@ -80,7 +116,7 @@ impl SolveRequest<'_> {
             fields["file"] = path.display().to_string().into();
         }
         fields["error"] = failure.to_string().into();
-        let out = if self.is_json { format!("{fields}\n") } else { String::new() };
+        let out = if self.args.json { format!("{fields}\n") } else { String::new() };
         let record = Some(Record::failed(name_of(path), Some(file_of(path)), failure));
         Printed { out, code: failure_code(failure), record, ..Printed::without_answer(shown(failure) + "\n") }
     }
@@ -101,21 +137,21 @@ impl SolveRequest<'_> {
             return Err(error.within(&file).into());
         }
         let time = start.elapsed();
-        let text = if self.is_json { report::json } else { report::text };
-        let out = text(&test, &answer, self.loops, time.as_micros()) + "\n";
+        let text = if self.args.json { report::json } else { report::text };
+        let out = text(&test, &answer, self.args.loops, time.as_micros()) + "\n";
         let record = Some(record(file_of(path), &test, &answer, time.as_secs_f64()));
         let (err, code, stats) = (warnings(&test), answer.verdict(&test).code(), answer.explored.stats);
         Ok(Printed { out, err, code, stats, record, is_other: false })
     }
 
     fn answer(&self, test: &Test) -> Result<Answer, Failure> {
-        let chain = run::replaced(self.catalogue, test, self.implemented)?;
-        let deadline = Deadline::after(self.timeout);
+        let chain = run::replaced(self.catalogue, test, &self.args.implemented)?;
+        let deadline = Deadline::after(self.args.timeout);
         let expired = || deadline.expired();
-        let limits = Limits { rounds: self.loops, expired: &expired, ..Limits::default() };
-        match self.engine {
+        let limits = Limits { rounds: self.args.loops, expired: &expired, ..Limits::default() };
+        match self.args.engine.into() {
             Engine::Declarative => {
-                let of_rules = self.rules.solved(test, limits);
+                let of_rules = self.args.rules.solved(test, limits);
                 Ok(of_rules.unwrap_or_else(|| machine::answered(self.catalogue, test, &chain, limits)))
             }
             engine => {
@@ -138,8 +174,8 @@ impl SolveRequest<'_> {
         let said = |name: &str| cat(self.catalogue, name).unwrap_or_else(|why| why.to_string());
         Model::ALL.iter().for_each(|model| hash.add(&said(&model.to_string())));
         self.catalogue.names().iter().for_each(|name| hash.add(&said(name)));
-        self.catalogue.implementations(self.implemented)?;
-        self.implemented.iter().try_for_each(|name| hash.add_implementation(self.catalogue, name))?;
+        self.catalogue.implementations(&self.args.implemented)?;
+        self.args.implemented.iter().try_for_each(|name| hash.add_implementation(self.catalogue, name))?;
         Ok(hash)
     }
 
@@ -169,13 +205,13 @@ impl SolveRequest<'_> {
         if is_shard(log) {
             return code;
         }
-        if let (Some(model), true) = (self.model, printed.iter().flatten().count() == files.len())
+        if let (Some(model), true) = (self.args.model, printed.iter().flatten().count() == files.len())
             && !files.is_empty()
             && printed.iter().flatten().all(|p| p.is_other)
         {
             let error =
                 InputError::new(Code::Argument, format!("--model {model}: none of the tests here is of this model"));
-            return worst(code, reported_in(self.is_json, Err(error.help("leave --model out to solve them all"))));
+            return worst(code, reported_in(self.args.json, Err(error.help("leave --model out to solve them all"))));
         }
         let (mut stats, mut records) = (Stats::default(), Vec::new());
         let colours = colours_of(&std::io::stdout());
@@ -207,15 +243,15 @@ impl SolveRequest<'_> {
                 .and_then(|text| text.map(|text| parsed(Catalogue::builtin(), path, &text)).transpose())
             {
                 Ok(test) => tests.extend(test),
-                Err(error) => code = reported_in(self.is_json, Err(error)),
+                Err(error) => code = reported_in(self.args.json, Err(error)),
             }
         }
-        let cells = order::worth(&tests, &Deadline::after(self.timeout));
+        let cells = order::worth(&tests, &Deadline::after(self.args.timeout));
         for cell in &cells {
-            println!("{}", if self.is_json { json(cell) } else { cell.text() });
+            println!("{}", if self.args.json { json(cell) } else { cell.text() });
         }
         let stopped = cells.iter().find_map(|c| c.stopped.as_ref());
-        if !self.is_json {
+        if !self.args.json {
             let unnoticed = cells.iter().filter(|c| c.noticed_by.is_empty()).count();
             let known = if stopped.is_some() { "known to be " } else { "" };
             let noticed = cells.len() - unnoticed;

@@ -6,12 +6,11 @@ use std::process::Command;
 use mowgli::emit::{C_PORT, RUST_PORT, in_rust};
 use mowgli_libraries::catalogue::catalogue;
 
-use crate::ran::{file, mowgli};
+use crate::ran::{file, is_bad, mowgli, tells};
 
 #[test]
 fn the_barrier_in_c_has_the_statements_of_its_body() {
-    let printed = mowgli(&["emit", "c", "bal"]);
-    assert_eq!(printed.code, 0, "{}", printed.err);
+    let printed = tells(&["emit", "c", "bal"], 0, &[]);
     let (_, barrier) = printed.out.split_once("/* bal, as").expect("the barrier");
     insta::assert_snapshot!(barrier);
 }
@@ -19,8 +18,7 @@ fn the_barrier_in_c_has_the_statements_of_its_body() {
 /// A `break` inside a loop over a tuple leaves the loop around it.
 #[test]
 fn a_break_leaves_the_loop_of_the_body() {
-    let printed = mowgli(&["emit", "c", "alock:published"]);
-    assert_eq!(printed.code, 2, "the gallery is not in this command");
+    tells(&["emit", "c", "alock:published"], 2, &[]);
     let printed = mowgli(&["emit", "c", "wlock"]);
     let acquire =
         printed.out.split("wlock_acq").nth(1).and_then(|text| text.split("\n}\n").next()).expect("a function");
@@ -39,8 +37,7 @@ fn what_has_no_form_is_refused_by_name() {
         ("bla", "no library bla"),
     ] {
         for language in ["c", "rust"] {
-            let refused = mowgli(&["emit", language, name]);
-            assert!(refused.code == 2 && refused.err.contains(why), "{language} {name}: {}", refused.err);
+            is_bad(&["emit", language, name], &[why]);
         }
     }
 }
@@ -49,8 +46,7 @@ fn what_has_no_form_is_refused_by_name() {
 fn a_folder_gets_the_operations_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("made");
-    let printed = mowgli(&["emit", "c", "slock", "sv", "--out", &out.display().to_string()]);
-    assert_eq!(printed.code, 0, "{}", printed.err);
+    tells(&["emit", "c", "slock", "sv", "--out", &out.display().to_string()], 0, &[]);
     let text = std::fs::read_to_string(out.join("slock-sv.h")).expect("the libraries");
     assert_eq!(text.matches("MW_FN void sv_new(").count(), 1, "{text}");
     assert!(out.join("mowgli_port.h").is_file());
@@ -58,8 +54,7 @@ fn a_folder_gets_the_operations_too() {
 
 #[test]
 fn the_barrier_in_rust_has_the_statements_of_its_body() {
-    let printed = mowgli(&["emit", "rust", "bal"]);
-    assert_eq!(printed.code, 0, "{}", printed.err);
+    let printed = tells(&["emit", "rust", "bal"], 0, &[]);
     let (_, barrier) = printed.out.split_once("/// `bal`, as").expect("the barrier");
     insta::assert_snapshot!(barrier);
 }
@@ -67,9 +62,7 @@ fn the_barrier_in_rust_has_the_statements_of_its_body() {
 /// A `break` inside a loop over a tuple leaves the loop around it.
 #[test]
 fn a_break_in_rust_leaves_the_loop_of_the_body() {
-    let printed = mowgli(&["emit", "rust", "wlock"]);
-    assert_eq!(printed.code, 0, "{}", printed.err);
-    assert!(printed.out.contains("'found_1: loop {") && printed.out.contains("break 'found_1"), "{}", printed.out);
+    tells(&["emit", "rust", "wlock"], 0, &["'found_1: loop {", "break 'found_1"]);
 }
 
 /// Compiles Rust, and returns the errors and warnings.

@@ -35,7 +35,7 @@ use ask::ask;
 
 #[path = "common/ran.rs"]
 mod ran;
-use ran::{file, mowgli};
+use ran::{file, is_bad, mowgli, tells};
 
 #[path = "common/needs.rs"]
 mod needs;
@@ -737,8 +737,7 @@ fn pictures_compile_in_latex() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
     let picture = |name: &str, more: &[&str]| {
         let test = format!("{papers}/{name}.litmus");
-        let drawn = mowgli(&[&["explain", &test, "--tikz"], more].concat());
-        assert_eq!(drawn.code, 0, "{}", drawn.err);
+        let drawn = tells(&[&["explain", &test, "--tikz"], more].concat(), 0, &[]);
         drawn.out
     };
     let barrier = picture("loco-fig22-three-node-barrier", &["--implemented", "bal:no-fence"]);
@@ -799,8 +798,7 @@ static SOLVER: LazyLock<String> = LazyLock::new(|| {
 /// Writes the whole site.
 fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let written = mowgli(&["site", "--solver", &SOLVER, "--out", &folder.path().display().to_string()]);
-    assert_eq!(written.code, 0, "{}", written.err);
+    tells(&["site", "--solver", &SOLVER, "--out", &folder.path().display().to_string()], 0, &[]);
     folder
 }
 
@@ -1071,8 +1069,7 @@ fn proofs_are_over_the_model_of_the_network(are_proved: &[(&str, &str)], sv_is_r
     for network in sv_is_refuted {
         assert_eq!(on("sv", network), ("refuted".to_owned(), Some(1)), "{network}");
     }
-    let theorem = mowgli(&["prove", "robust-tso", "--network", "cxi"]);
-    assert!(theorem.code == 2 && theorem.err.contains("the network of the papers, rc"), "{}", theorem.err);
+    is_bad(&["prove", "robust-tso", "--network", "cxi"], &["the network of the papers, rc"]);
 }
 
 fn what_cannot_be_proved_is_named() {

@@ -16,7 +16,7 @@ use mowgli_core::search::problem::Limits;
 use serde_json::Value;
 
 use crate::needs::{self, Layer, Need};
-use crate::ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli, tells};
 use crate::walk::litmus_files;
 
 /// Lists the tests that need herd7.
@@ -203,8 +203,7 @@ fn a_model_that_lacks_a_relation_is_distinguished() {
 fn the_command_that_is_printed_runs() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("models").display().to_string();
-    let said = mowgli(&["cat", "rdma-wait", "--for", "herd", "--out", &at]);
-    assert_eq!(said.code, 0, "{}", said.err);
+    let said = tells(&["cat", "rdma-wait", "--for", "herd", "--out", &at], 0, &[]);
     let test = file(folder.path(), "put.litmus", PUT);
     let lisa = file(folder.path(), "lisa.litmus", &mowgli(&["convert", &test, "--to", "lisa"]).out);
     let words: Vec<&str> = said.out.split_whitespace().map(|w| if w == "TEST" { &lisa } else { w }).collect();
@@ -262,8 +261,7 @@ fn what_herd_cannot_be_given_is_named() {
 }
 
 fn dartagnan_is_given_no_with() {
-    let ran = mowgli(&["cat", "RDMA_WAIT", "--for", "dat3m"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = tells(&["cat", "RDMA_WAIT", "--for", "dat3m"], 0, &[]);
     assert!(ran.out.lines().all(|line| !line.starts_with("with ")), "{}", ran.out);
     let order = "let nfo-line = newRelation() & (nfo-pairs | nfo-pairs^-1)+\nlet nfo = nfo-line & (nfo-pairs | nfo-pairs^-1)\nacyclic nfo as nfo-is-acyclic\nempty nfo-pairs \\ (nfo | nfo^-1) as nfo-is-total\n";
     assert!(ran.out.contains(order), "{}", ran.out);

@@ -5,7 +5,7 @@ use std::process::Command;
 use mowgli::book::files;
 
 use crate::page::page;
-use crate::ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli, tells};
 
 #[test]
 fn wrong_names_alone_make_no_page() {
@@ -186,8 +186,7 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let folder = tempfile::tempdir().unwrap();
     let (solver, out) = (file(folder.path(), "a.wasm", "\0asm"), folder.path().join("site"));
     let args = ["site", "--out", &out.display().to_string(), "--solver"];
-    let ran = mowgli(&[&args[..], &[&solver]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    tells(&[&args[..], &[&solver]].concat(), 0, &[]);
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let missing = "The book</a><details><summary>What this site lacks, and what adds it</summary><ul>\
                    <li>The libraries: <code>mowgli site --report</code></li><li>The networks: <code>mowgli site --networks</code></li>\

@@ -1,6 +1,6 @@
 //! The command on tests of x86-TSO: outcomes, explanations, and messages about statements of other machines.
 
-use crate::ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli, tells};
 
 const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
 
@@ -8,8 +8,7 @@ const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\
 fn outcomes_are_printed_as_for_other_models() {
     let folder = tempfile::tempdir().unwrap();
     let sb = file(folder.path(), "sb.litmus", SB);
-    let ran = mowgli(&["litmus", &sb]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = tells(&["litmus", &sb], 0, &[]);
     assert!(ran.out.starts_with("Test sb Allowed\nStates 4\na=0; b=0;\n"), "{}", ran.out);
     let json = mowgli(&["litmus", "--json", &sb]).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
@@ -24,8 +23,7 @@ fn an_execution_and_a_cycle_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let mp = "X86_TSO mp\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | a := y ;\n y := 1 | b := x ;\nallowed (a=1 /\\ b=1)\nforbidden (a=1 /\\ b=0)\n";
     let mp = file(folder.path(), "mp.litmus", mp);
-    let ran = mowgli(&["explain", &mp]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = tells(&["explain", &mp], 0, &[]);
     for text in ["Write(x, 1)  [W wrote 1]", "Read(y) = 1  [R read 1]", "P1 Write(y, 1) -> P2 Read(y) = 1"] {
         assert!(ran.out.contains(text), "{text}: {}", ran.out);
     }
@@ -54,9 +52,7 @@ fn a_finding_is_kept_and_read() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
     assert_eq!(json["execution"]["subs"][0]["sub"]["stamp"], "W", "{json}");
     assert!(mowgli(&["explain", "--dot", &kept]).out.starts_with("digraph execution {"));
-    let page = mowgli(&["report", "--json", &kept, &sb]);
-    assert_eq!(page.code, 0, "{}", page.err);
-    assert!(page.out.contains(r#""stamp":"W""#) && page.out.contains(r#""model":"X86_TSO""#), "{}", page.out);
+    tells(&["report", "--json", &kept, &sb], 0, &[r#""stamp":"W""#, r#""model":"X86_TSO""#]);
 }
 
 #[test]
@@ -103,9 +99,7 @@ fn what_this_machine_has_is_reported_elsewhere() {
 fn a_dangling_dereference_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let text = "X86_TSO t\n{ p = 0; }\n P1 ;\n a := p ;\n b := *a ;\nallowed (b=0)\n";
-    let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
-    assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
-    assert!(ran.err.contains("0 is no location"), "{}{}", ran.out, ran.err);
+    is_bad(&["litmus", &file(folder.path(), "t.litmus", text)], &["0 is no location"]);
 }
 
 /// An implementation that makes an erroneous call is not well defined, which is an error. The pool of this
@@ -119,8 +113,7 @@ fn an_implementation_with_a_fault_has_no_answer() {
     let pool = file(folder.path(), "pool.litmus", &text);
     assert_eq!(mowgli(&["litmus", &pool]).code, 0);
     let implemented = |args: &[&str]| {
-        let ran = mowgli(&[args, &["--implemented", "treiber", &pool]].concat());
-        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+        let ran = tells(&[args, &["--implemented", "treiber", &pool]].concat(), 2, &[]);
         let said = ran.out.clone() + &ran.err;
         let call = "P1, in the body of Push(s, 1) of treiber, calls Write(s.record_P1_5.value, 1) of x86-tso";
         assert!(said.contains(call) && said.contains("s.record_P1_5.value is not declared"), "{said}");
@@ -139,28 +132,21 @@ fn libraries_are_checked_listed_and_shown() {
     };
     ["spinlock", "ticketlock", "mcslock"].iter().for_each(|lock| over(lock, "x86-tso"));
     ["treiber", "msqueue"].iter().for_each(|container| over(container, "x86-pool, x86-tso"));
-    let ran = mowgli(&["check", "spinlock", "--wide"]);
-    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("g(Acq, F) = U of the CAS"), "{}", ran.out);
+    tells(&["check", "spinlock", "--wide"], 0, &["g(Acq, F) = U of the CAS"]);
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept.ron").display().to_string();
     // A read of the flags of others passes the thread's write of its own flag.
-    let ran = mowgli(&["check", "spinlock", "--variant", "flags", "--out", &kept]);
-    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("X86_TSO spinlock-flags\n{\n  spinlock l;\n  px = 0;"), "{}", ran.out);
-    let again = mowgli(&["explain", &kept]);
-    assert_eq!(again.code, 0, "{}", again.err);
-    assert!(again.out.contains("The specifications forbid it:"), "{}", again.out);
-    let page = mowgli(&["report", "--json", "spinlock:flags"]);
-    assert_eq!(page.code, 0, "{}", page.err);
-    assert!(page.out.contains(r#""verdict":"unsound""#) && page.out.contains(r#""stamp":"W""#), "{}", page.out);
-    let cat = mowgli(&["cat", "spinlock"]);
-    assert_eq!(cat.code, 0, "{}", cat.err);
-    let spec = mowgli(&["spec", "spinlock", "--threads", "2", "--calls", "2"]);
-    assert_eq!(spec.code, 0, "{}{}", spec.out, spec.err);
+    tells(
+        &["check", "spinlock", "--variant", "flags", "--out", &kept],
+        0,
+        &["X86_TSO spinlock-flags\n{\n  spinlock l;\n  px = 0;"],
+    );
+    tells(&["explain", &kept], 0, &["The specifications forbid it:"]);
+    tells(&["report", "--json", "spinlock:flags"], 0, &[r#""verdict":"unsound""#, r#""stamp":"W""#]);
+    tells(&["cat", "spinlock"], 0, &[]);
+    tells(&["spec", "spinlock", "--threads", "2", "--calls", "2"], 0, &[]);
     assert_eq!(mowgli(&["distinguish", "spinlock", "ticketlock", "--calls", "2"]).code, 0);
-    let across = mowgli(&["distinguish", "spinlock", "wlock"]);
-    assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
+    is_bad(&["distinguish", "spinlock", "wlock"], &["are over different memory models"]);
     let unknown = mowgli(&["check", "spin"]);
     assert!(unknown.code == 2 && unknown.err.contains("no library spin\n = help: there are sv, "), "{}", unknown.err);
     assert!(unknown.err.contains("kvstore, table, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
@@ -170,19 +156,21 @@ fn libraries_are_checked_listed_and_shown() {
 fn objects_have_statements() {
     let folder = tempfile::tempdir().unwrap();
     let text = "X86_TSO t\n{ treiber s; msqueue q; mcslock l; }\n P1 | P2 ;\n s.push(1) | acq(l) ;\n s.push(2) | q.enq(1) ;\n a := s.pop | b := q.deq ;\n | rel(l) ;\nforall (a=2 /\\ b=1)\n";
-    let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
-    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    let implemented = mowgli(&[
-        "litmus",
-        "--implemented",
-        "treiber",
-        &file(
-            folder.path(),
-            "s.litmus",
-            "X86_TSO s\n{ treiber s; }\n P1 | P2 ;\n s.push(1) | a := s.pop ;\nallowed (a=1)\nallowed (a=bot)\n",
-        ),
-    ]);
-    assert_eq!(implemented.code, 0, "{}{}", implemented.out, implemented.err);
+    tells(&["litmus", &file(folder.path(), "t.litmus", text)], 0, &[]);
+    tells(
+        &[
+            "litmus",
+            "--implemented",
+            "treiber",
+            &file(
+                folder.path(),
+                "s.litmus",
+                "X86_TSO s\n{ treiber s; }\n P1 | P2 ;\n s.push(1) | a := s.pop ;\nallowed (a=1)\nallowed (a=bot)\n",
+            ),
+        ],
+        0,
+        &[],
+    );
 }
 
 /// Commands about networks and other machines reject the test with the reason.
@@ -196,10 +184,7 @@ fn commands_for_other_models_say_so() {
     says(&["robust", &sb], "robustness is asked of programs with polls");
     says(&["walk", &sb], "X86_TSO has no machine");
     says(&["litmus", "--engine", "both", &sb], "X86_TSO has no machine");
-    let herd = mowgli(&["convert", &sb, "--to", "herd"]);
-    assert_eq!(herd.code, 0, "{}", herd.err);
+    let herd = tells(&["convert", &sb, "--to", "herd"], 0, &[]);
     assert!(herd.out.starts_with("X86_64 sb\n") && herd.out.contains("movl $1,(x)"), "{}", herd.out);
-    let cat = mowgli(&["cat", "X86_TSO"]);
-    assert_eq!(cat.code, 0, "{}", cat.err);
-    assert!(cat.out.contains("uniproc"), "{}", cat.out);
+    tells(&["cat", "X86_TSO"], 0, &["uniproc"]);
 }

@@ -6,8 +6,9 @@ use mowgli_core::algebra::{SubView, events, id, stamps};
 use mowgli_core::event::Call;
 use mowgli_core::expr::{here, me};
 use mowgli_core::ids::{Node, Tid};
-use mowgli_core::rewrite::edit::{Edited, Edits, calls};
+use mowgli_core::rewrite::edit::{Edits, calls};
 use mowgli_core::rewrite::mutants::edits;
+use mowgli_core::rewrite::sites::sites;
 use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::soundness::local;
@@ -207,15 +208,13 @@ fn what_is_left_out_of_mutants_has_the_executions_of_what_is_not() {
         let entry = named(&all, name).unwrap();
         let published = &entry.variants[0].implementation;
         let bodies = published.bodies().unwrap();
-        for (method, body) in bodies.iter() {
-            for (number, call) in body.calls().into_iter().enumerate() {
-                let table = entry.below.get(call.library).unwrap().methods();
-                for edit in edits(method::named(table, call.method).unwrap()) {
-                    let mutant = Edited::at(published.clone(), (method, number), &edit.change);
-                    let mutant = variant("mutant", "", Expected::Unsound, mutant, &[(2, 2, 1)]);
-                    left_out_of((entry, &mutant), &Bound { total: Some(2), ..bound(&[1, 2], 1) }, all_classes);
-                    mutants += 1;
-                }
+        for site in sites(bodies) {
+            let table = entry.below.get(site.library).unwrap().methods();
+            for edit in edits(method::named(table, site.calls).unwrap()) {
+                let mutant = edit.at(published.clone(), &site);
+                let mutant = variant("mutant", "", Expected::Unsound, mutant, &[(2, 2, 1)]);
+                left_out_of((entry, &mutant), &Bound { total: Some(2), ..bound(&[1, 2], 1) }, all_classes);
+                mutants += 1;
             }
         }
     }

@@ -4,7 +4,7 @@ use mowgli::check::{CheckOptions, check};
 use mowgli::entry::fault;
 use mowgli_core::ids::Name;
 use mowgli_core::rewrite::edit::Edited;
-use mowgli_core::rewrite::mutants::{Edit, edits};
+use mowgli_core::rewrite::mutants::edits;
 use mowgli_core::rewrite::sites::{Site, sites};
 use mowgli_core::search::problem::Problem;
 use mowgli_core::term::implementation::{Implementations, add_parts};
@@ -241,10 +241,9 @@ fn mutants_of(entry: &Entry, count: usize) -> Vec<Variant> {
     let edits = |site: Site| {
         let library = entry.below.get(site.library).expect("it is called");
         let method = library.methods().iter().find(|m| m.name == site.calls).expect("it is called");
-        edits(method).into_iter().map(move |Edit { change, .. }| ((site.method, site.number), change))
+        edits(method).into_iter().map(move |edit| edit.at(Arc::clone(&published.implementation), &site))
     };
-    let edited = |(place, change)| Edited::at(Arc::clone(&published.implementation), place, &change);
-    let all = sites(bodies).into_iter().flat_map(edits).map(edited).filter(Edited::differs).collect::<Vec<_>>();
+    let all = sites(bodies).into_iter().flat_map(edits).filter(Edited::differs).collect::<Vec<_>>();
     let variant = |edited| Variant { name: "mutant", implementation: Arc::new(edited), ..published.clone() };
     let step = all.len().div_ceil(count.max(1)).max(1);
     all.into_iter().step_by(step).map(variant).collect()

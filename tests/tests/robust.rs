@@ -2,7 +2,10 @@
 
 use std::cell::Cell;
 
-use mowgli::robust::search;
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::print::program;
+use mowgli::litmus::test::Model;
+use mowgli::robust::{insertions, repairs, search};
 use mowgli_core::event::Call;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
@@ -13,7 +16,7 @@ use mowgli_core::soundness::client::{Client, strategy};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
-use mowgli_rdma::robust::{Cpu, PartPosition, PreExecution, inserted, repairs, with_dummies};
+use mowgli_rdma::robust::{Cpu, PartPosition, PreExecution};
 use mowgli_rdma::sc;
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{PollClients, Tso};
@@ -122,16 +125,18 @@ fn what_is_guaranteed_is_observed_in_order() {
 fn repaired_programs_are_robust() {
     let repaired = Cell::new(0);
     cases(250, &bound(2, 2, 3), |world, threads, cpu| {
-        let Some(program) = PreExecution::new(world, threads) else { return Ok(()) };
-        let Some(insertions) = repairs(world, threads, cpu, 3, &|| false).expect("it has the time") else {
-            return Ok(());
-        };
-        let holds = program.races().is_empty() && program.unfenced(cpu).is_empty();
-        prop_assert_eq!(holds, insertions.is_empty());
-        let with = with_dummies(world);
-        let fixed = inserted(&with, threads, &insertions);
-        prop_assert!(is_robust(&with, &fixed, cpu), "{:?} {:?} {:?}", cpu, threads, insertions);
-        repaired.set(repaired.get() + u32::from(!insertions.is_empty()));
+        let Some(conditions) = PreExecution::new(world, threads) else { return Ok(()) };
+        let text = program(Model::RDMA_TSO, "t", None, world, &Client { threads: threads.to_vec() });
+        let test = parse("t", &text).expect("a test");
+        let program = insertions(&test);
+        let Some(set) = repairs(&program, cpu, 3, &|| false).expect("it has the time") else { return Ok(()) };
+        let holds = conditions.races().is_empty() && conditions.unfenced(cpu).is_empty();
+        prop_assert_eq!(holds, set.is_empty());
+        let fixed = program.with(&set).test;
+        let scripts = fixed.programs(&sc::libraries());
+        let cyclic = search(cpu, &fixed.world, &scripts, &|| false).expect("it has the time");
+        prop_assert!(cyclic.is_none(), "{:?} {:?} {:?}", cpu, threads, set);
+        repaired.set(repaired.get() + u32::from(!set.is_empty()));
         Ok(())
     });
     assert!(repaired.get() > 50, "{}", repaired.get());

@@ -19,14 +19,14 @@ use crate::litmus::test::{Arg, Statement, Test, TestThread};
 pub const MOVE: (&str, u64) = ("move", 1);
 
 /// The cost of a swap of two accesses: dear, because a test says less than its author means by their order.
-pub(super) const SWAP: (&str, u64) = ("swap", 15);
+pub(crate) const SWAP: (&str, u64) = ("swap", 15);
 
 /// The costs of a model, by kind.
 pub type Prices = BTreeMap<&'static str, u64>;
 
 /// Something that an edit puts into a gap.
 #[derive(Clone)]
-pub(super) enum GapInsertion {
+pub(crate) enum GapInsertion {
     /// New calls.
     Calls(Offer),
     /// A statement of the test, by its position.
@@ -35,43 +35,44 @@ pub(super) enum GapInsertion {
 
 /// An edit of a thread.
 #[derive(Clone)]
-pub(super) struct ThreadEdit {
-    pub(super) thread: usize,
-    /// The statement that follows the gap.
-    pub(super) before: usize,
-    pub(super) what: GapInsertion,
+pub(crate) struct ThreadEdit {
+    pub(crate) thread: usize,
+    /// The statement that follows the gap; at the end, the number of statements.
+    pub(crate) before: usize,
+    pub(crate) what: GapInsertion,
     /// The statement that is taken out.
-    pub(super) takes: Option<usize>,
-    pub(super) cost: u64,
+    pub(crate) takes: Option<usize>,
+    pub(crate) cost: u64,
 }
 
 /// A test, with edits to choose from.
-pub(super) struct EditableTest<'a> {
-    pub(super) test: &'a Test,
+pub struct EditableTest<'a> {
+    pub(crate) test: &'a Test,
     /// The statements that are left out unless an edit puts them back.
-    pub(super) gone: BTreeSet<(usize, usize)>,
-    pub(super) edits: Vec<ThreadEdit>,
+    pub(crate) gone: BTreeSet<(usize, usize)>,
+    pub(crate) edits: Vec<ThreadEdit>,
 }
 
 /// The origin of a statement of a test with edits.
 #[derive(Clone, Copy)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     /// Its position in the test without edits, if it is there.
-    pub(super) own: Option<usize>,
+    pub(crate) own: Option<usize>,
     /// The edit that put it here.
-    pub(super) edit: Option<usize>,
+    pub(crate) edit: Option<usize>,
 }
 
 /// A test with edits.
-pub(super) struct RepairedTest {
-    pub(super) test: Test,
+pub struct RepairedTest {
+    /// The test.
+    pub test: Test,
     /// The origin of each statement, by thread.
-    pub(super) origins: Vec<Vec<Origin>>,
+    pub(crate) origins: Vec<Vec<Origin>>,
 }
 
 impl<'a> EditableTest<'a> {
     /// Returns a test with all insertions; `is_everywhere` is that of [`Gap`].
-    pub(super) fn insertions(
+    pub(crate) fn insertions(
         test: &'a Test,
         remedies: &[Box<dyn Remedies>],
         prices: &Prices,
@@ -87,7 +88,7 @@ impl<'a> EditableTest<'a> {
 
     /// Returns a test with the edits that do more than order, or that may let later polls take other operations. Each
     /// is tried alone.
-    pub(super) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
+    pub(crate) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let moves = (0..test.threads.len()).flat_map(|thread| {
             let moved = |cost| {
                 move |(from, before)| ThreadEdit {
@@ -111,7 +112,7 @@ impl<'a> EditableTest<'a> {
     }
 
     /// Returns a test without the statements that only order. Edits put each back, or a cheaper one in its place.
-    pub(super) fn weakenings(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
+    pub(crate) fn weakenings(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let (mut gone, mut edits) = (BTreeSet::new(), Vec::new());
         for place in GapPlace::all(test, remedies) {
             let Some(kind) = place.kind() else { continue };
@@ -124,27 +125,29 @@ impl<'a> EditableTest<'a> {
         Self { test, gone, edits }
     }
 
-    pub(super) fn costs(&self) -> Vec<u64> {
+    pub(crate) fn costs(&self) -> Vec<u64> {
         self.edits.iter().map(|e| e.cost).collect()
     }
 
     /// The edits that put statements back: together they make a weakening the test as it stands.
-    pub(super) fn whole(&self) -> Insertions {
+    pub(crate) fn whole(&self) -> Insertions {
         self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, GapInsertion::Own(_))).collect()
     }
 
-    /// The test with these edits.
-    pub(super) fn with(&self, set: &Insertions) -> RepairedTest {
+    /// Returns the test with these edits.
+    #[must_use]
+    pub fn with(&self, set: &Insertions) -> RepairedTest {
         let mut test = self.test.clone();
         let mut origins = Vec::new();
         for (t, thread) in test.threads.iter_mut().enumerate() {
             let edits = set.iter().map(|&i| (i, &self.edits[i])).filter(|(_, e)| e.thread == t).collect_vec();
             let mut edited = EditedThread::new(&self.test.threads[t], &edits);
-            for at in 0..edited.old.statements.len() {
+            for at in 0..=edited.old.statements.len() {
                 // A call with a flag stands where it stood, behind what is inserted before it.
                 let here = edits.iter().filter(|(_, e)| e.before == at).sorted_by_key(|(_, e)| e.takes == Some(at));
                 here.for_each(|(i, e)| edited.apply(*i, e));
-                if !self.gone.contains(&(t, at)) && edits.iter().all(|(_, e)| e.takes != Some(at)) {
+                let is_own = at < edited.old.statements.len() && !self.gone.contains(&(t, at));
+                if is_own && edits.iter().all(|(_, e)| e.takes != Some(at)) {
                     edited.keep(at, at, None);
                 }
             }
@@ -157,7 +160,7 @@ impl<'a> EditableTest<'a> {
     }
 
     /// Prints an edit: the new statement, its place, and the statement that it replaces.
-    pub(super) fn text(&self, i: usize) -> String {
+    pub(crate) fn text(&self, i: usize) -> String {
         let ThreadEdit { thread, before, what, takes, .. } = &self.edits[i];
         let own = &self.test.threads[*thread];
         let placed = |at: usize| format!("{} (line {})", own.source[at].1, own.source[at].0);
@@ -193,7 +196,7 @@ impl ThreadEdit {
 
 impl RepairedTest {
     /// The edit that put the call of this event there. In a thread that branches, it is known only of a call that occurs once.
-    pub(super) fn edit(&self, end: &CycleEnd) -> Option<usize> {
+    pub(crate) fn edit(&self, end: &CycleEnd) -> Option<usize> {
         let t = end.thread.index();
         let with_origin = self.test.threads[t].statements.iter().zip(&self.origins[t]);
         if !self.test.threads[t].statements.iter().any(Statement::opens) {
@@ -236,7 +239,8 @@ impl EditedThread {
         };
         let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
         for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
-            self.source.push((self.old.source[*before].0, statement(&inserted)));
+            let line = self.old.source.get(*before).or(self.old.source.last()).map_or(0, |(line, _)| *line);
+            self.source.push((line, statement(&inserted)));
             let instead = takes.map(|at| in_place_of(&self.old.statements[at], &inserted));
             self.statements.push(instead.unwrap_or_else(|| as_statement(&inserted)));
             self.origins.push(Origin { own: takes.filter(|_| offer.in_place), edit: Some(edit) });
@@ -256,12 +260,12 @@ impl EditedThread {
 
 /// A gap of a test, with those who know what to put there.
 #[derive(Clone, Copy)]
-pub(super) struct GapPlace<'t> {
-    pub(super) test: &'t Test,
-    pub(super) remedies: &'t [Box<dyn Remedies>],
-    pub(super) thread: usize,
+pub(crate) struct GapPlace<'t> {
+    pub(crate) test: &'t Test,
+    pub(crate) remedies: &'t [Box<dyn Remedies>],
+    pub(crate) thread: usize,
     /// The statement that follows the gap.
-    pub(super) at: usize,
+    pub(crate) at: usize,
 }
 
 /// A question to a memory model about a gap.
@@ -288,7 +292,7 @@ impl<'t> GapPlace<'t> {
         ThreadEdit { thread: self.thread, before: self.at, what: GapInsertion::Calls(offer), takes, cost }
     }
 
-    pub(super) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {
+    pub(crate) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {
         self.asked(is_everywhere, &|r, gap| r.offers(gap))
     }
 

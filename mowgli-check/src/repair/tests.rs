@@ -150,7 +150,8 @@ fn minimal_repairs_are_those_that_brute_force_finds() {
     for model in [Model::X86Tso, Model::RDMA_TSO, Model::RDMA_WAIT, Model::RdmaSc].into_iter().cycle().take(120) {
         let Some((test, text)) = random(model, &mut rng) else { continue };
         let remedies = remedies(model);
-        let program = EditableTest::insertions(&test, &remedies, &Costs::default().of(&remedies).unwrap(), false);
+        let program =
+            EditableTest::insertions(&test, &remedies, &Costs::default().of(&remedies, &[MOVE, SWAP]).unwrap(), false);
         if program.edits.len() > 6 {
             continue;
         }
@@ -279,7 +280,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     }
     let has_none = found.repairs.is_empty() && found.undecided.is_none();
     let remedies = remedies(test.model);
-    let prices = costs.of(&remedies).map_err(|e| e.to_string())?;
+    let prices = costs.of(&remedies, &[MOVE, SWAP]).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
         let program = EditableTest::insertions(test, &remedies, &prices, is_everywhere);
         let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());

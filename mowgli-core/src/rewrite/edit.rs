@@ -50,15 +50,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use crate::calls;
 use crate::expr::{Expr, ExprTerm, Var};
 use crate::ids::Name;
+use crate::rewrite::sites::Site;
 use crate::term::body::{Bodies, Body, CallTerm, Stmt, argument};
 use crate::term::implementation::Implementation;
 use crate::term::lemma::Lemma;
 use crate::term::method::Table;
 use crate::term::parts::Parts;
 use crate::world::World;
-
-/// The replacement of a call; `None` if the call stays.
-pub type Instead = Arc<dyn Fn(&CallTerm) -> Option<Body> + Send + Sync>;
 
 /// A partial function from calls to their replacements. It also gets the method whose body contains the call, and
 /// whether the call is in a loop.
@@ -73,6 +71,8 @@ pub struct Calls {
     text: String,
     pattern: CallPattern,
     nth: Option<usize>,
+    /// The number of the only call that is selected, counted from the first call of the body.
+    at: Option<usize>,
     in_loops: bool,
 }
 
@@ -83,7 +83,14 @@ impl Calls {
         text: impl Into<String>,
         pattern: impl Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync + 'static,
     ) -> Self {
-        Self { text: text.into(), pattern: Arc::new(pattern), nth: None, in_loops: false }
+        Self { text: text.into(), pattern: Arc::new(pattern), nth: None, at: None, in_loops: false }
+    }
+
+    /// Selects one call. It has no text.
+    pub fn at(site: &Site, instead: impl Fn(&CallTerm) -> Body + Send + Sync + 'static) -> Self {
+        let method = site.method;
+        let pattern = move |own, _, call: &CallTerm| (own == method).then(|| instead(call));
+        Self { at: Some(site.number), ..Self::new("", pattern) }
     }
 
     /// Selects only the first match in each body.
@@ -128,8 +135,9 @@ impl Selection<'_> {
     fn visit(&mut self, body: &Body, in_loop: bool) {
         match body.stmt() {
             Stmt::Call(call) => {
-                let Calls { pattern, nth, in_loops, .. } = self.calls;
-                if let Some(instead) = pattern(self.own, in_loop, call) {
+                let Calls { pattern, nth, at, in_loops, .. } = self.calls;
+                let is_there = at.is_none_or(|at| at == self.number);
+                if let Some(instead) = is_there.then(|| pattern(self.own, in_loop, call)).flatten() {
                     if nth.is_none_or(|nth| nth == self.passed) && (!in_loops || in_loop) {
                         self.selected.insert(self.number, instead);
                     }
@@ -287,15 +295,6 @@ macro_rules! calls {
     ($($all:tt)*) => { $crate::calls!(@parse _call [$($all)*] $($all)*) };
 }
 
-/// A change of one call.
-#[derive(Clone)]
-pub enum Change {
-    /// The replacement of the call.
-    Instead(Instead),
-    /// An exchange with the next statement, if that does not use the call's result.
-    Swap,
-}
-
 /// A change of the parts that an implementation declares.
 type OtherParts = Arc<dyn Fn(&mut World) + Send + Sync>;
 
@@ -333,21 +332,6 @@ impl Edited {
         let differs = before.iter().zip(bodies.iter()).any(|(one, other)| one != other) || mistake.is_some();
         let differs = Arc::new(AtomicBool::new(differs));
         Self { of, text, bodies: Some(Arc::new(bodies)), parts: None, mistake, differs }
-    }
-
-    /// Changes one call: the one with this number in the body of a method, counted from first to last.
-    #[must_use]
-    pub fn at(of: Arc<dyn Implementation>, (method, number): (&'static str, usize), change: &Change) -> Self {
-        let edited = Self::rewritten(of, String::new(), |own, body| {
-            let instead = |change: &Instead| Some((number, body.calls().get(number).and_then(|call| change(call))?));
-            Ok(match change {
-                _ if own != method => body.clone(),
-                Change::Instead(change) => replaced(body, &instead(change).into_iter().collect()),
-                Change::Swap => DelayWalk::of(&Selected::from([(number, Body::unit())])).swapped(body),
-            })
-        });
-        // A mutant that changes nothing is not an error of the author, because the caller tries every call.
-        Self { mistake: None, ..edited }
     }
 
     /// Whether the edit changes a body, or has changed parts that were declared.
@@ -477,7 +461,7 @@ fn edited(
     calls: Calls,
     change: impl Fn(&'static str, &Body, &Selected) -> Result<Body, String>,
 ) -> Edited {
-    let text = format!("{how} {}", calls.text);
+    let text = if calls.text.is_empty() { String::new() } else { format!("{how} {}", calls.text) };
     Edited::rewritten(Arc::new(of), text, |own, body| change(own, body, &calls.selected(own, body)))
 }
 

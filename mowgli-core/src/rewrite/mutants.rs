@@ -6,22 +6,33 @@ use std::sync::Arc;
 use itertools::Itertools;
 
 use crate::expr::{Expr, here};
-use crate::rewrite::edit::Change;
+use crate::rewrite::edit::{Calls, Edited, Edits as _};
+use crate::rewrite::sites::Site;
 use crate::term::body::{Body, CallTerm};
+use crate::term::implementation::Implementation;
 use crate::term::method::{ArgumentKind, Method, Returns};
 use crate::value::Val;
 
-/// An edit, with its name.
+/// An edit of one call, with its name.
 #[derive(Clone)]
 pub struct Edit {
     /// The description of the edit.
     pub name: String,
-    /// The change of the operation.
-    pub change: Change,
+    instead: Arc<dyn Fn(&CallTerm) -> Body + Send + Sync>,
+    edit: fn(Arc<dyn Implementation>, Calls) -> Edited,
+}
+
+impl Edit {
+    /// Returns an implementation in which the call at a site is edited.
+    #[must_use]
+    pub fn at(&self, of: Arc<dyn Implementation>, site: &Site) -> Edited {
+        let instead = Arc::clone(&self.instead);
+        (self.edit)(of, Calls::at(site, move |call| instead(call)))
+    }
 }
 
 fn edit(name: impl Into<String>, instead: impl Fn(&CallTerm) -> Body + Send + Sync + 'static) -> Edit {
-    Edit { name: name.into(), change: Change::Instead(Arc::new(move |call| Some(instead(call)))) }
+    Edit { name: name.into(), instead: Arc::new(instead), edit: Arc::replace }
 }
 
 /// Returns an edit of one argument.
@@ -50,7 +61,7 @@ pub fn weaker(method: &Method) -> Vec<Edit> {
 pub fn edits(method: &Method) -> Vec<Edit> {
     let mut all = weaker(method);
     all.push(edit("made twice", |call| Body::from(call.clone()).then(call.clone().into())));
-    all.push(Edit { name: "after what follows it".to_owned(), change: Change::Swap });
+    all.push(Edit { edit: Arc::swap, ..edit("after what follows it", |call| call.clone().into()) });
     for (position, (name, kind)) in method.takes.iter().enumerate() {
         all.push(match kind {
             ArgumentKind::Value => of_argument(format!("{name} + 1"), position, Expr::another),

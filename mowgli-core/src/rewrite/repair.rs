@@ -37,7 +37,7 @@ use std::sync::Arc;
 use itertools::Itertools;
 
 use crate::event::Call;
-use crate::expr::Expr;
+use crate::expr::{Expr, Scope};
 use crate::ids::{Loc, Name, Tid};
 use crate::search::runs::Stop;
 use crate::term::body::CallTerm;
@@ -93,6 +93,38 @@ pub struct Gap<'a> {
     /// Whether the model also offers insertions that order less here than at a later place, for callers to whom the
     /// later place is too strong.
     pub is_everywhere: bool,
+}
+
+impl Gap<'_> {
+    /// Returns the calls of terms that stand here.
+    fn calls(&self, terms: &[CallTerm]) -> Vec<Call> {
+        terms.iter().map(|term| term.eval(&Scope::new(self.world, self.thread, &[]))).collect()
+    }
+
+    /// Returns a remedy beside the next call as an offer, if it inserts something there.
+    #[must_use]
+    pub fn offer(&self, remedy: &Remedy) -> Option<Offer> {
+        let calls = self.calls(&(remedy.calls)(&as_term(self.after.first()?)));
+        (!calls.is_empty()).then(|| Offer { in_place: remedy.in_place, ..Offer::calls(remedy.kind, calls) })
+    }
+
+    /// Returns a wait for each earlier call whose operation can outlast it. Such a call gets an identifier if it has none.
+    #[must_use]
+    pub fn waits(&self, remedies: &dyn Remedies) -> Vec<Offer> {
+        let wait = |(position, call): (usize, &Call)| {
+            let Await { id: at, wait } = remedies.awaited(&as_term(call))?;
+            let is_named = call.args[at] == Val::NoWid;
+            let id = if is_named { (self.fresh)(position) } else { call.args[at] };
+            let named = is_named.then_some((position, at, id));
+            Some(Offer { named, ..Offer::calls("wait", self.calls(&[wait(id.into())])) })
+        };
+        self.before.iter().enumerate().filter_map(wait).collect()
+    }
+}
+
+/// Returns a call with known arguments as a call of a body.
+fn as_term(call: &Call) -> CallTerm {
+    CallTerm::new(call.library, call.method.text(), call.args.iter().copied().map(Expr::from))
 }
 
 /// Something to insert beside a call of a body, or a flag of the call.

@@ -1,11 +1,11 @@
 //! Bounded checking of implementations: local soundness (LOCO Def. 3.13), and soundness at the level of outcomes
 //! (Def. 3.10) where local soundness fails.
 
-mod asked;
 mod automorphisms;
 pub mod client;
 pub mod client_log;
 mod client_results;
+mod compared;
 pub mod crashes;
 pub mod form;
 mod generals;

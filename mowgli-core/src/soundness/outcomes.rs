@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 
-use super::asked::Asked;
 use super::client::{self, Client};
 use super::client_log::{ClientLine, ClientLog, Work};
+use super::compared::ComparedClients;
 use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
 use super::progress::{Progress, SpecifiedClient};
@@ -55,12 +55,12 @@ impl Question<'_> {
         shared: Option<&dyn ClientLog>,
         otherwise: Verdict,
     ) -> Verdict {
-        let (mut queue, mut asked): (Vec<(World, Client)>, _) = (Vec::new(), Asked::default());
+        let (mut queue, mut compared): (Vec<(World, Client)>, _) = (Vec::new(), ComparedClients::default());
         let probed = self.probed(clients);
         let all = probed.len();
         for (done, larger) in probed.enumerate() {
             (self.progress)(done, all);
-            queue.extend(larger.into_iter().filter(|client| asked.is_new(self, client)));
+            queue.extend(larger.into_iter().filter(|client| compared.is_new(self, client)));
             while queue.len() >= PROBED {
                 let rest = queue.split_off(PROBED);
                 if let Some(found) = self.first_wrong(&queue, report, shared) {

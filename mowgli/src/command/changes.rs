@@ -3,8 +3,8 @@
 use clap::Args;
 use mowgli_core::term::bound::Bound;
 
-use super::bounds::Placement;
 use super::libraries::VariantArgs;
+use crate::args::bounds::Placement;
 use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, shapes};
 use crate::error::InputError;

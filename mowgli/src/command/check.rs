@@ -7,12 +7,12 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::bounds::Placement;
 use super::implementations::{VerdictArgs, check_implementations};
 use super::libraries::VariantArgs;
 use super::list::list;
-use super::network::On;
 use super::sharded::Sharded;
+use crate::args::bounds::Placement;
+use crate::args::network::On;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::InputError;

@@ -8,8 +8,8 @@ use mowgli_core::term::bound::Bound;
 use mowgli_rdma::Network;
 
 use super::sharded::Sharded;
-use super::share::ShareToFile;
-use super::size::SizeBounds;
+use crate::args::share::ShareToFile;
+use crate::args::size::SizeBounds;
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::compare::pair;

@@ -13,8 +13,8 @@ use clap::Args;
 use mowgli_core::soundness::client_log::Shard;
 
 use super::sharded::Sharded;
-use super::share::Share;
-use super::size::at_least_one;
+use crate::args::share::Share;
+use crate::args::size::at_least_one;
 use crate::out::reported_in;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;

@@ -8,7 +8,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::libraries::VariantArgs;
-use super::share::Share;
+use crate::args::share::Share;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::InputError;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::bounds::{Placement, Within};
-use super::size::at_least_one;
+use crate::args::bounds::{Placement, Within};
+use crate::args::size::at_least_one;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::selection::{Entries, chosen};

@@ -1,6 +1,5 @@
 //! The command: its subcommands, each with its arguments. `start` parses and runs them.
 
-mod bounds;
 mod cat;
 mod changes;
 mod check;
@@ -9,7 +8,6 @@ mod completions;
 mod convert;
 mod distinguish;
 mod emit;
-mod engine;
 mod explain;
 mod former;
 mod generate;
@@ -22,7 +20,6 @@ mod litmus;
 mod lsp;
 mod man;
 mod merge;
-pub mod network;
 mod networks;
 mod new;
 mod prove;
@@ -32,10 +29,8 @@ mod robust;
 mod run;
 mod serve;
 mod sharded;
-mod share;
 mod show;
 mod site;
-mod size;
 mod spec;
 pub(crate) mod start;
 mod subcommand;
@@ -44,4 +39,6 @@ mod walk;
 mod worth;
 
 pub use self::start::stop_on_interrupt;
+pub use crate::args::network;
+
 pub use crate::out;

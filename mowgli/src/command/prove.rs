@@ -7,12 +7,12 @@ use clap::Args;
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions};
 use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 
-use super::network::On;
+use crate::args::network::On;
 use crate::catalogue::Catalogue;
 use crate::interrupt::Failure;
+use crate::prove::run::ProofRun;
 use crate::prove::solvers;
-use crate::proving::ProofRun;
-use crate::proving::subjects::Subjects;
+use crate::prove::subjects::Subjects;
 
 #[derive(Args)]
 #[command(

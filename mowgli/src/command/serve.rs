@@ -2,24 +2,10 @@
 
 use clap::Args;
 
-use super::network::On;
-use super::site::public_address;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::serve::{self, Bounds};
-
-/// The bounds on one test, and its network.
-#[derive(Args, Clone, Copy)]
-struct BoundArgs {
-    /// The steps for one test, in seconds that they usually take. Ten times as many seconds cancel it.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
-    timeout: u64,
-    /// Memory for one test, in MiB.
-    #[arg(long, default_value_t = 2048, value_name = "M", value_parser = clap::value_parser!(u64).range(64..))]
-    memory: u64,
-    #[command(flatten)]
-    on: On,
-}
+use crate::site::public_address;
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  mowgli serve --port 7373    and open http://localhost:7373")]
@@ -34,7 +20,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "URL", value_parser = public_address)]
     address: Option<String>,
     #[command(flatten)]
-    bounds: BoundArgs,
+    bounds: Bounds,
 }
 
 fn cores() -> u8 {
@@ -44,21 +30,15 @@ fn cores() -> u8 {
 #[derive(Args)]
 pub(super) struct SolveArgs {
     #[command(flatten)]
-    bounds: BoundArgs,
-}
-
-impl BoundArgs {
-    fn bounds(&self) -> Bounds {
-        Bounds { timeout: self.timeout, memory: self.memory, network: self.on.network }
-    }
+    bounds: Bounds,
 }
 
 /// Serves until it is stopped.
 pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    serve::serve(args.port, args.jobs, args.address.clone(), args.bounds.bounds(), catalogue)
+    serve::serve(args.port, args.jobs, args.address.clone(), args.bounds, catalogue)
 }
 
 /// Solves the test on standard input.
 pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    serve::solve_for_page(args.bounds.bounds(), catalogue)
+    serve::solve_for_page(args.bounds, catalogue)
 }

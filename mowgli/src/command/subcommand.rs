@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    cat, changes, check, compare, completions, convert, distinguish, emit, explain, generate, litmus, lsp, man, merge,
-    networks, new, prove, repair, report, robust, serve, show, site, spec, through, walk, worth,
+    cat, changes, check, compare, completions, convert, distinguish, emit, generate, lsp, man, merge, new, prove,
+    robust, serve, show, spec, through, walk, worth,
 };
 
 /// The exit codes of all commands.
@@ -24,9 +24,9 @@ pub(super) struct Cli {
 #[derive(Subcommand)]
 pub(super) enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
-    Litmus(Box<litmus::LitmusArgs>),
+    Litmus(Box<crate::solving::LitmusArgs>),
     /// Explain the assertions of a litmus test, or a finding in a file: print the execution, or the reason why none exists.
-    Explain(Box<explain::ExplainArgs>),
+    Explain(Box<crate::explaining::ExplainArgs>),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
     /// Check specifications themselves: are they monotone, decomposable and satisfiable? Names may be memory models too.
@@ -55,9 +55,9 @@ pub(super) enum Command {
     /// Decide whether programs with polls are robust, say why, and what to insert if they are not.
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
-    Repair(Box<repair::RepairArgs>),
+    Repair(Box<crate::repair::RepairArgs>),
     /// Check libraries on the networks that people use, and print a table of the verdicts.
-    Networks(Box<networks::NetworksArgs>),
+    Networks(Box<crate::networks::run::NetworksArgs>),
     /// Find the smallest programs on which two memory models differ.
     Compare(Box<compare::CompareArgs>),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
@@ -65,13 +65,13 @@ pub(super) enum Command {
     /// Write the implementations of libraries as source code, with the bodies that were checked.
     Emit(emit::EmitArgs),
     /// Write verdicts, outcomes and executions to a page that opens from disk.
-    Report(Box<report::ReportArgs>),
+    Report(Box<crate::reporting::ReportArgs>),
     /// Edit and solve litmus tests in a browser, on this machine.
     Serve(Box<serve::ServeArgs>),
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
     /// Write the playground, the book and a report as a site that solves tests in the browser, without a server.
-    Site(Box<site::SiteArgs>),
+    Site(Box<crate::site::SiteArgs>),
     /// Serve an editor of litmus tests: errors, the meaning of statements, completions, outcomes and explanations.
     Lsp(lsp::LspArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.

@@ -7,10 +7,10 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::bounds::Placement;
 use super::implementations::{VerdictArgs, check_implementations};
 use super::libraries::VariantArgs;
 use super::sharded::Sharded;
+use crate::args::bounds::Placement;
 use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, CheckQuestion};
 use crate::error::InputError;

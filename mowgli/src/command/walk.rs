@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::network::On;
+use crate::args::network::On;
 use crate::catalogue::Catalogue;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::run;

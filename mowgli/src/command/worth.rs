@@ -7,7 +7,7 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::libraries::LibraryArgs;
 use super::sharded::Sharded;
-use super::share::ShareToFile;
+use crate::args::share::ShareToFile;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::InputError;

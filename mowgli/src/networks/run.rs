@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use itertools::Itertools;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::term::bound::Bound;
@@ -16,10 +17,12 @@ use mowgli_rdma::presets::PRESETS;
 use super::cases::{self, NetworkCase};
 use super::shown::{Shown, is_good, repairs, table};
 use super::{TableCell, TableRequest, decide};
+use crate::args::bounds::Within;
+use crate::args::share::ShareToFile;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
-use crate::interrupt::{self, Deadline};
+use crate::interrupt::{self, Deadline, SECOND};
 use crate::out::{files, is_path, json, save, text_of, worst};
 use crate::prove::solvers;
 use crate::report::{Made, MatrixCell, Page, VerdictTable};
@@ -30,36 +33,67 @@ use crate::terminal::columns;
 /// Seconds for one library or test on one network.
 pub(crate) const LIMIT: u64 = 60;
 
-/// A table of verdicts.
-pub(crate) struct NetworkTable<'a> {
-    /// Libraries, and litmus tests or folders of them; all libraries if empty.
-    pub(crate) names: &'a [String],
-    pub(crate) networks: Vec<Network>,
-    /// Returns the bound of a library.
-    pub(crate) bound: &'a dyn Fn(&Entry) -> Bound,
-    /// True if whole stacks are compared with specifications.
+#[derive(Args, Default)]
+#[command(
+    after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json\n  mowgli networks sv rbl --repair --html networks.html\n  mowgli networks mp.litmus --repair"
+)]
+pub(crate) struct NetworksArgs {
+    /// The libraries over RDMA, and litmus tests or folders of them; all libraries, your own among them, if not given.
+    pub(crate) names: Vec<String>,
+    /// The networks; all presets if not given.
+    #[arg(long, value_name = "NAME", value_parser = Network::named)]
+    pub(crate) network: Vec<Network>,
+    #[command(flatten)]
+    pub(crate) within: Within,
+    /// Compare outcomes of the whole stack, down to the network, with the specification.
+    #[arg(long)]
     pub(crate) through: bool,
-    /// True if repairs are wanted.
+    /// Find the cheapest repair of what is not right, as `mowgli repair` does, and check it once more.
+    #[arg(long)]
     pub(crate) repair: bool,
-    /// True if what is sound is to be proved, too.
+    /// Prove for every client what is sound within the bound, and repaired bodies.
+    #[arg(long, conflicts_with = "through")]
     pub(crate) prove: bool,
-    /// The file for a page.
-    pub(crate) html: Option<&'a Path>,
-    /// The links above the page.
-    pub(crate) links: &'static str,
-    /// True if the printed table is as wide as its cells.
+    /// Write a page on which a cell opens what is wrong, and its repair.
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one table that is as wide as its cells.
+    #[arg(long)]
     pub(crate) wide: bool,
-    pub(crate) is_json: bool,
+    /// Print the networks and their sources, and check nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print one JSON object for each library or test and network, one per line.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Steps of the search for one library or test on one network, and for a repair of one body.
+    #[arg(long, value_name = "N", default_value_t = LIMIT * SECOND)]
     pub(crate) steps: u64,
     /// Seconds after which each of these is cancelled.
+    #[arg(long, value_name = "S")]
     pub(crate) timeout: Option<u64>,
+    #[command(flatten)]
+    pub(crate) shared: ShareToFile,
+}
+
+/// A table of verdicts.
+pub(crate) struct NetworkTable<'a> {
+    args: &'a NetworksArgs,
+    networks: Vec<Network>,
+    /// The links above the page.
+    links: &'static str,
 }
 
 impl<'a> NetworkTable<'a> {
-    /// Returns all networks.
-    pub(crate) fn all() -> Vec<Network> {
-        PRESETS.map(|(network, _)| network).to_vec()
+    /// Returns the table that the arguments describe, with these links above its page.
+    pub(crate) fn new(args: &'a NetworksArgs, links: &'static str) -> Self {
+        let all = || PRESETS.map(|(network, _)| network).to_vec();
+        Self { args, networks: if args.network.is_empty() { all() } else { args.network.clone() }, links }
+    }
+
+    /// Returns the bound of a library: two threads on two nodes, with as many calls each as it takes to say anything.
+    fn bound(&self, entry: &Entry) -> Bound {
+        self.args.within.of(entry.through())
     }
 
     /// Splits the names into paths of tests and names of libraries.
@@ -68,7 +102,7 @@ impl<'a> NetworkTable<'a> {
     /// If a name is neither.
     fn split(&self, catalogue: &Catalogue) -> Result<(Vec<&'a String>, Vec<&'a String>), InputError> {
         let (paths, names): (Vec<&'a String>, Vec<&'a String>) =
-            self.names.iter().partition(|name| is_path(catalogue, name));
+            self.args.names.iter().partition(|name| is_path(catalogue, name));
         match names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
             Some(unknown) => Err(catalogue.no_library(unknown).into()),
             None => Ok((paths, names)),
@@ -77,12 +111,12 @@ impl<'a> NetworkTable<'a> {
 
     /// True if the table has the entry.
     fn has(&self, entry: &Entry) -> bool {
-        self.names.is_empty() || self.names.iter().any(|name| *name == entry.name)
+        self.args.names.is_empty() || self.args.names.iter().any(|name| *name == entry.name)
     }
 
     /// Prints a cell, if the output is JSON. A share prints nothing.
     fn print(&self, cell: &impl serde::Serialize, log: Option<&ShardLog>) {
-        if self.is_json && !is_shard(log) {
+        if self.args.json && !is_shard(log) {
             println!("{}", json(cell));
         }
     }
@@ -101,7 +135,7 @@ impl<'a> NetworkTable<'a> {
         }
         // The other libraries may stand below the chosen ones.
         let mut published = catalogue.entries().iter().filter_map(|entry| Some((entry, entry.variants.first()?)));
-        published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[(self.bound)(entry)]))?;
+        published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[self.bound(entry)]))?;
         Ok(hash)
     }
 
@@ -120,17 +154,17 @@ impl<'a> NetworkTable<'a> {
         }
         let limit = SolverLimit::of(LIMIT * SolverLimit::SECOND);
         let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, confirms: true, keep: false };
-        let prover = self.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
+        let prover = self.args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
         let part = log.map(|log| log.part("libraries".to_owned()));
         let ask = TableRequest {
             is_chosen: &|entry| self.has(entry),
             networks: &self.networks,
-            bound: self.bound,
-            through: self.through,
-            repair: self.repair,
+            bound: &|entry| self.bound(entry),
+            through: self.args.through,
+            repair: self.args.repair,
             prove: prover.as_ref(),
             options: &|| CheckOptions {
-                deadline: Deadline::after(self.timeout).within(self.steps),
+                deadline: Deadline::after(self.args.timeout).within(self.args.steps),
                 ..CheckOptions::default()
             },
             share: part.as_ref(),
@@ -146,10 +180,10 @@ impl<'a> NetworkTable<'a> {
         let shown = of_tests.iter().map(NetworkCase::shown).chain(cells.iter().map(TableCell::shown)).collect_vec();
         let of_cells = cells.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 });
         let code = of_tests.iter().map(|case| case.code).chain(of_cells).fold(0, worst);
-        if !self.is_json {
-            print!("{}{}", table(&shown, (!self.wide).then(columns)), repairs(&shown));
+        if !self.args.json {
+            print!("{}{}", table(&shown, (!self.args.wide).then(columns)), repairs(&shown));
         }
-        if let Some(file) = self.html {
+        if let Some(file) = &self.args.html {
             save(file, &Page { links: self.links, ..page(&of_tests, &cells) }.html())?;
             eprintln!("written to {}", file.display());
         }
@@ -166,12 +200,12 @@ impl<'a> NetworkTable<'a> {
         let mut all = Vec::new();
         let part = log.map(|log| log.part("tests".to_owned()));
         for (number, file) in texts(paths)?.into_iter().enumerate() {
-            let deadline = Deadline::after(self.timeout).within(self.steps);
+            let deadline = Deadline::after(self.args.timeout).within(self.args.steps);
             let ask = cases::CaseRequest {
                 catalogue,
                 networks: &self.networks,
-                repair: self.repair,
-                rows: self.html.is_some(),
+                repair: self.args.repair,
+                rows: self.args.html.is_some(),
                 limits: Limits { expired: &|| deadline.expired(), ..Limits::default() },
             };
             let (text, wrong) = (text_of(&file)?, RefCell::new(None));

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mowgli_rdma::Network;
+use clap::Args;
 
 use self::http::Request;
+use crate::args::network::On;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::question::answered;
@@ -26,14 +27,16 @@ const LONGEST: u64 = 64 * 1024;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The bounds on one test, and its network.
-#[derive(Clone, Copy)]
+#[derive(Args, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// The steps, in seconds that they usually take. Ten times as many seconds cancel the test.
+    /// The steps for one test, in seconds that they usually take. Ten times as many seconds cancel it.
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
     pub(crate) timeout: u64,
-    /// Memory, in MiB.
+    /// Memory for one test, in MiB.
+    #[arg(long, default_value_t = 2048, value_name = "M", value_parser = clap::value_parser!(u64).range(64..))]
     pub(crate) memory: u64,
-    /// The network, in place of the one that a model names.
-    pub(crate) network: Option<Network>,
+    #[command(flatten)]
+    pub(crate) on: On,
 }
 
 /// Serves at a port of this machine until it is stopped, so many tests at once. `address` is a public one of the playground.
@@ -45,7 +48,7 @@ pub(crate) fn serve(
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
     let playground = Playground::new(catalogue, bounds.timeout, address);
-    let elsewhere = bounds.network.map(|network| format!(" on {network}")).unwrap_or_default();
+    let elsewhere = bounds.on.network.map(|network| format!(" on {network}")).unwrap_or_default();
     let page =
         Page { title: format!("Mowgli: a litmus test{elsewhere}"), playground: Some(playground), ..Page::default() };
     let page: Arc<str> = page.html().into();
@@ -155,7 +158,7 @@ fn failed(message: &str) -> String {
 fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<(), InputError> {
     let own = std::env::current_exe().map_err(system)?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
-    let network = bounds.network.map(|network| format!("--network={network}"));
+    let network = bounds.on.network.map(|network| format!("--network={network}"));
     let mut child = Command::new(own)
         .args(["solve-for-page", "--timeout", &timeout, "--memory", &memory])
         .args(network)
@@ -224,7 +227,7 @@ pub(crate) fn solve_for_page(bounds: Bounds, catalogue: &Catalogue) -> Result<u8
     let begin = Instant::now();
     let now = || 1000.0 * begin.elapsed().as_secs_f64();
     let send = |page: &str| println!("{page}");
-    let (network, seconds) = (bounds.network, bounds.timeout as f64);
+    let (network, seconds) = (bounds.on.network, bounds.timeout as f64);
     send(&answered(&text, catalogue, network, seconds, &now, &send));
     Ok(0)
 }

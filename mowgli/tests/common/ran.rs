@@ -12,6 +12,18 @@ pub fn mowgli(args: &[&str]) -> Ran {
     program::ran(Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args))
 }
 
+/// Runs the command, and asserts that it ends with a code and prints all of these texts.
+#[allow(dead_code, reason = "not every program of tests asks")]
+#[track_caller]
+pub fn tells(args: &[&str], code: i32, said: &[&str]) -> Ran {
+    let ran = mowgli(args);
+    assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
+    for text in said {
+        assert!(ran.out.contains(text), "{args:?} does not say {text:?} but:\n{}{}", ran.out, ran.err);
+    }
+    ran
+}
+
 /// Asserts that these arguments are bad input, with an error that contains all of these texts.
 #[track_caller]
 pub fn is_bad(args: &[&str], said: &[&str]) {

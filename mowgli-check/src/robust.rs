@@ -1,10 +1,14 @@
 //! The `robust` command: is a program with polls robust, why, and what has to be inserted if it is not?
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
-use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::ids::Tid;
 use mowgli_core::library::Library;
+use mowgli_core::rewrite::repair::{Insertions, Offer};
 use mowgli_core::search::problem::{Limits, Problem};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::search::solver::Flow;
@@ -14,20 +18,19 @@ use mowgli_core::term::method::{self, ArgumentKind};
 use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::robust::{
-    Cpu, Insertion, NotATree, PreExecution, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs,
-    sc_cycle, with_dummies,
-};
+use mowgli_rdma::remedies::of_figure_5;
+use mowgli_rdma::robust::{Cpu, NotATree, PreExecution, Reordered, ScEdge, sc_cycle};
 use mowgli_rdma::tso::Tso;
 use serde::Serialize;
 
 use crate::error::{Code, InputError};
 use crate::interrupt::cause;
-use crate::litmus::parse::columns;
-use crate::litmus::print::{statement, table};
+use crate::litmus::print::statement;
 use crate::litmus::run::{WHY_NONE, ends, ill_defined, libraries, solve, stuck_kinds};
 use crate::litmus::semantics::Semantics;
 use crate::litmus::test::{Arg, Model, Statement, Test, TestThread};
+use crate::repair::edits::{GapInsertion, ThreadEdit};
+use crate::repair::{EditableTest, fixed};
 
 /// The verdict on the robustness of a program.
 #[derive(Clone, Debug)]
@@ -61,15 +64,17 @@ pub struct Conditions {
 pub struct Robust<'a> {
     test: &'a Test,
     cpu: Cpu,
+    /// The test with the insertions to choose from.
+    program: EditableTest<'a>,
     /// The conditions of the theorems. `None` for programs that the theorems do not cover: those with remote
     /// read-modify-writes, or with calls that depend on values read.
     pub conditions: Option<Conditions>,
     /// The verdict.
     pub verdict: RobustVerdict,
     /// The smallest repair after which the program is robust by theorem.
-    pub by_theorem: Option<Vec<Insertion>>,
+    pub by_theorem: Option<Insertions>,
     /// A smaller one after which it is robust by search.
-    pub by_search: Option<Vec<Insertion>>,
+    pub by_search: Option<Insertions>,
     /// Whether some repairs were not tried, because they are too many or the time was up.
     pub untried: bool,
 }
@@ -143,6 +148,64 @@ pub fn search(
     }
 }
 
+/// Returns a test with the insertions of ROBUST Fig. 5, and memory fences. One before the first call is left out, since it orders
+/// nothing.
+#[must_use]
+pub fn insertions(test: &Test) -> EditableTest<'_> {
+    let of_thread = |(thread, own): (usize, &TestThread)| {
+        let calls = own.statements.iter().positions(|s| matches!(s, Statement::Call { .. }));
+        let gaps = calls.chain([own.statements.len()]).skip(1).collect_vec();
+        let edit = |(offer, before): (Offer, usize)| ThreadEdit {
+            thread,
+            before,
+            what: GapInsertion::Calls(offer),
+            takes: None,
+            cost: 1,
+        };
+        of_figure_5(&test.world, Tid::from_index(thread)).into_iter().cartesian_product(gaps).map(edit).collect_vec()
+    };
+    let edits = test.threads.iter().enumerate().flat_map(of_thread).collect();
+    EditableTest { test, gone: BTreeSet::new(), edits }
+}
+
+/// Returns the sets of these sizes of some insertions, the smallest first.
+fn sets(all: impl IntoIterator<Item = usize>, sizes: RangeInclusive<usize>) -> impl Iterator<Item = Insertions> {
+    let all = all.into_iter().collect_vec();
+    sizes.flat_map(move |k| all.clone().into_iter().combinations(k)).map(|set| set.into_iter().collect())
+}
+
+/// Finds a smallest set of insertions after which a program is locally data-race free and fenced. Returns `None` if
+/// some thread needs more than `most`. The conditions for a thread do not depend on insertions into another one, since
+/// insertions touch no public location. So the search repairs each thread by itself.
+///
+/// # Errors
+/// If the time is up.
+pub fn repairs(
+    program: &EditableTest<'_>,
+    cpu: Cpu,
+    most: usize,
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<Insertions>, Stop> {
+    let still = |set: &Insertions, t: usize| {
+        let repaired = program.with(set).test;
+        let threads = calls(&repaired)?;
+        let program = PreExecution::new(&repaired.world, &threads)?;
+        let own = |r: &Reordered| r.thread.index() == t;
+        Some(program.races().iter().any(own) || program.unfenced(cpu).iter().any(own))
+    };
+    let mut all = Insertions::new();
+    for t in 0..program.test.threads.len() {
+        let own = program.edits.iter().positions(|edit| edit.thread == t);
+        let mut open = sets(own, 0..=most).take_while(|_| !expired());
+        match open.find(|set| still(set, t) == Some(false)) {
+            Some(found) => all.extend(found),
+            None if expired() => return Err(Stop::Time),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
 /// Decides whether a test is robust, under the model that it names or under `cpu`.
 ///
 /// # Errors
@@ -177,9 +240,18 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
             format!("{}: RDMA_SC has no remote read-modify-writes", test.name),
         ));
     }
+    let mut found = Robust {
+        test,
+        cpu,
+        program: insertions(test),
+        conditions: None,
+        verdict: RobustVerdict::Vacuous,
+        by_theorem: None,
+        by_search: None,
+        untried: false,
+    };
     if ends(&libraries(model(cpu)), test, &[], limits) == Ok(false) {
-        let (conditions, verdict) = (None, RobustVerdict::Vacuous);
-        return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
+        return Ok(found);
     }
     let threads = threads.filter(|_| !has_rmw);
     let conditions = match &threads {
@@ -219,16 +291,18 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         }
         verdict => verdict,
     };
-    let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false };
-    let Some(threads) = threads else { return Ok(found) };
+    (found.conditions, found.verdict) = (conditions, verdict);
+    if threads.is_none() {
+        return Ok(found);
+    }
     if !by_theorem {
-        match repairs(&test.world, &threads, cpu, MOST, expired) {
+        match repairs(&found.program, cpu, MOST, expired) {
             Ok(repairs) => found.by_theorem = repairs,
             Err(_) => found.untried = true,
         }
     }
     if matches!(found.verdict, RobustVerdict::NotRobust(..)) {
-        let (by_search, untried) = found.repaired_by_search(&threads, expired);
+        let (by_search, untried) = found.repaired_by_search(expired);
         found.by_search = by_search;
         found.untried |= untried;
     }
@@ -238,19 +312,15 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
 impl Robust<'_> {
     /// Searches for a repair that is smaller than the one by theorem and leaves no cycle of sc in any execution. Also
     /// returns whether some were not tried.
-    fn repaired_by_search(&self, threads: &[Vec<Call>], expired: &dyn Fn() -> bool) -> (Option<Vec<Insertion>>, bool) {
-        let world = with_dummies(&self.test.world);
-        let all = threads.iter().enumerate().flat_map(|(t, calls)| candidates(&world, t, calls.len())).collect_vec();
+    fn repaired_by_search(&self, expired: &dyn Fn() -> bool) -> (Option<Insertions>, bool) {
         let most = self.by_theorem.as_ref().map_or(MOST, |known| known.len().saturating_sub(1));
-        let mut sets = (1..=most).flat_map(|k| all.iter().copied().combinations(k));
+        let mut sets = sets(0..self.program.edits.len(), 1..=most);
         let mut stopped = false;
-        let is_good = |set: &Vec<Insertion>| {
-            let repaired = inserted(&world, threads, set);
-            if PreExecution::new(&world, &repaired).is_none() {
-                return false;
-            }
-            let programs = Client { threads: repaired.clone() }.programs();
-            let cyclic = search(self.cpu, &world, &programs, expired);
+        let is_good = |set: &Insertions| {
+            let repaired = self.program.with(set).test;
+            let threads = calls(&repaired).filter(|threads| PreExecution::new(&repaired.world, threads).is_some());
+            let Some(threads) = threads else { return false };
+            let cyclic = search(self.cpu, &repaired.world, &Client { threads }.programs(), expired);
             stopped |= cyclic.is_err();
             matches!(cyclic, Ok(None))
         };
@@ -330,8 +400,16 @@ impl Robust<'_> {
         }
     }
 
-    fn insertion(&self, i: &Insertion) -> String {
-        format!("{}: {} before {}", self.name(i.thread), i.repair, self.at(i.thread, i.before))
+    fn insertion(&self, i: usize) -> String {
+        let ThreadEdit { thread, before, ref what, .. } = self.program.edits[i];
+        let GapInsertion::Calls(offer) = what else { return self.program.text(i) };
+        let what = match &(offer.calls)(&[])[..] {
+            [_, poll, ..] => format!("a get from node {} and its poll", poll.args[0]),
+            calls => calls.iter().map(statement).collect(),
+        };
+        let own = &self.test.threads[thread];
+        let at = own.source.get(before).map_or("the end".to_owned(), |(line, text)| format!("{text} (line {line})"));
+        format!("{}: {what} before {at}", own.name)
     }
 
     /// Returns the result as text.
@@ -380,10 +458,10 @@ impl Robust<'_> {
             };
             lines.extend(cycle.iter().map(|&(a, kind, b)| format!("    {}  {kind}  {}", name(a), name(b))));
         }
-        let mut repair = |how: &str, insertions: &Option<Vec<Insertion>>| {
+        let mut repair = |how: &str, insertions: &Option<Insertions>| {
             if let Some(all) = insertions {
                 lines.push(format!("  robust {how} with"));
-                lines.extend(all.iter().map(|i| format!("    {}", self.insertion(i))));
+                lines.extend(all.iter().map(|&i| format!("    {}", self.insertion(i))));
             }
         };
         repair("by theorem", &self.by_theorem);
@@ -402,8 +480,8 @@ impl Robust<'_> {
     /// Never: the object consists of strings and truth values.
     #[must_use]
     pub fn json(&self) -> String {
-        let insertions = |how: &'static str, all: &Option<Vec<Insertion>>| {
-            all.as_ref().map(|all| RobustRepairs { by: how, insert: all.iter().map(|i| self.insertion(i)).collect() })
+        let insertions = |how: &'static str, all: &Option<Insertions>| {
+            all.as_ref().map(|all| RobustRepairs { by: how, insert: all.iter().map(|&i| self.insertion(i)).collect() })
         };
         let is_empty = |of: fn(&Conditions) -> bool| self.conditions.as_ref().map(of);
         let line = RobustLine {
@@ -441,44 +519,8 @@ impl Robust<'_> {
     /// # Errors
     /// If the text is not that of the test.
     pub fn fixed(&self, text: &str) -> Result<Option<String>, InputError> {
-        let Some(insertions) = self.by_search.as_ref().or(self.by_theorem.as_ref()) else { return Ok(None) };
-        let place = columns(text)?;
-        let Some(threads) = calls(self.test) else { return Ok(None) };
-        let world = with_dummies(&self.test.world);
-        let column = |(t, thread): (usize, &TestThread)| {
-            // The first `n` calls of the thread, with the insertions between them and after the last.
-            let upto = |n: usize| {
-                let here: Vec<Insertion> = insertions.iter().filter(|i| i.before <= n).copied().collect();
-                let kept: Vec<Vec<Call>> = threads.iter().map(|calls| calls[..n.min(calls.len())].to_vec()).collect();
-                inserted(&world, &kept, &here).swap_remove(t)
-            };
-            let mut column = vec![format!("{}@{}", thread.name, self.test.world.threads[t])];
-            let (mut call, mut written) = (0, 0);
-            let mut catch_up = |column: &mut Vec<String>, call: usize, own: usize| {
-                let all = upto(call);
-                column.extend(all[written..].iter().map(statement));
-                written = all.len() + own;
-            };
-            for ((_, text), s) in thread.source.iter().zip(&thread.statements) {
-                if matches!(s, Statement::Call { .. }) {
-                    catch_up(&mut column, call, 1);
-                    call += 1;
-                }
-                column.push(text.clone());
-            }
-            catch_up(&mut column, call, 0);
-            column
-        };
-        let table = table(self.test.threads.iter().enumerate().map(column).collect());
-        let words = insertions.iter().filter_map(|i| match i.repair {
-            Repair::GetAndPoll(n) => Some(dummies(i.thread, n)),
-            _ => None,
-        });
-        let word = |x: Loc| format!("  {x}@{} = 0;\n", world.home(x).expect("a word"));
-        let words: String = words.flatten().unique().map(word).collect();
-        let brace = text[..place.start].rfind('}').unwrap_or(place.start);
-        let head = [&text[..brace], &words, &text[brace..place.start]].concat();
-        Ok(Some(format!("{head}{}{}", table.trim(), &text[place.end..])))
+        let set = self.by_search.as_ref().or(self.by_theorem.as_ref());
+        set.map(|set| fixed(self.test, &self.program.with(set), text)).transpose()
     }
 }
 

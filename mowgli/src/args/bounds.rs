@@ -7,7 +7,7 @@ use super::size::{SizeBounds, at_least_one};
 
 /// The ways in which clients may reach memory of their own node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum Placement {
+pub(crate) enum Placement {
     /// Also through the network.
     #[default]
     Any,
@@ -17,7 +17,7 @@ pub(super) enum Placement {
 
 /// Limits of a check.
 #[derive(Args, Default)]
-pub(super) struct Within {
+pub(crate) struct Within {
     #[command(flatten)]
     shape: SizeBounds,
     /// At most this many calls of all threads together.
@@ -52,13 +52,13 @@ pub(super) struct Within {
 
 impl Within {
     /// Returns this bound with the given arguments in place of its values.
-    pub(super) fn of(&self, bound: Bound) -> Bound {
+    pub(crate) fn of(&self, bound: Bound) -> Bound {
         self.limited(vec![bound]).swap_remove(0)
     }
 
     /// Returns these bounds with the given arguments in place of their values. If a shape or a number of objects was
     /// given, only the first bound is kept.
-    pub(super) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
+    pub(crate) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         if self.shape.is_given() || self.objects.is_some() {
             bounds.truncate(1);
             bounds.iter_mut().for_each(|b| b.total = None);

@@ -1,8 +1,5 @@
 //! Proofs for several libraries and theorems, with the files that are kept of them.
 
-mod questions;
-pub(crate) mod subjects;
-
 use std::path::PathBuf;
 
 use mowgli_libraries::entry::{Entry, Variant};
@@ -10,12 +7,12 @@ use mowgli_prove::prove::ProofOptions;
 use mowgli_prove::smt::certificate::Certifier;
 use mowgli_prove::smt::solve::Query;
 
-use self::questions::{PrintedAnswer, ProofQuestion, in_order, question};
+use super::questions::{PrintedAnswer, ProofQuestion, in_order, question};
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
 use crate::out::{reported_in, save, worst};
 use crate::prove::proved;
-use crate::theorems::NamedTheorem;
+use crate::prove::theorems::NamedTheorem;
 
 /// A run of proofs.
 pub(crate) struct ProofRun<'a> {

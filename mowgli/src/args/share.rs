@@ -9,7 +9,7 @@ use crate::shards::share;
 
 /// The share of a run to explore.
 #[derive(Args, Default)]
-pub(super) struct Share {
+pub(crate) struct Share {
     /// Look at a share of the work only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge` puts all
     /// shares together. Started again, it goes on where it was.
     #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
@@ -18,14 +18,14 @@ pub(super) struct Share {
 
 impl Share {
     /// Returns the share, and the file for its lines.
-    pub(super) fn with(&self, out: Option<&Path>) -> Option<(Shard, PathBuf)> {
+    pub(crate) fn with(&self, out: Option<&Path>) -> Option<(Shard, PathBuf)> {
         Some((self.shard?, out?.to_owned()))
     }
 }
 
 /// The same, for a command that writes no other file.
 #[derive(Args, Default)]
-pub(super) struct ShareToFile {
+pub(crate) struct ShareToFile {
     #[command(flatten)]
     share: Share,
     /// With --shard, where its lines go.
@@ -35,7 +35,7 @@ pub(super) struct ShareToFile {
 
 impl ShareToFile {
     /// Returns the share, and the file for its lines.
-    pub(super) fn share(&self) -> Option<(Shard, PathBuf)> {
+    pub(crate) fn share(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 }

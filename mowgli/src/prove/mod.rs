@@ -1,10 +1,16 @@
 //! Local soundness of implementations for every client: a solver proves it, or a client refutes it.
 
+mod questions;
+pub(crate) mod run;
+pub(crate) mod subjects;
+pub mod theorems;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::check::{CheckOptions, CheckQuestion, Checked, check};
 use crate::error::{Bug, Code, InputError};
+use crate::interrupt::Failure;
 use crate::terminal::{columns, keep_words};
 use comfy_table::{ContentArrangement, Table, presets};
 use itertools::Itertools;
@@ -179,6 +185,20 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &ProofOptions, search: 
         refutation,
         time: start.elapsed(),
     })
+}
+
+/// Returns the prover's verdict for every client, without a search for a counterexample, and what it left open.
+///
+/// # Errors
+/// If the parts of the entry do not fit together, or a proof contradicts a client.
+pub(crate) fn for_every_client(
+    entry: &Entry,
+    variant: &Variant,
+    options: &ProofOptions,
+) -> Result<(ProofVerdict, Vec<String>), Failure> {
+    let found = proved(entry, variant, options, 0)?;
+    let open = if found.word() == ProofVerdict::Proved { Vec::new() } else { open(&found.proof) };
+    found.contradiction().map_or_else(|| Ok((found.word(), open)), |bug| Err(bug.into()))
 }
 
 /// Returns the libraries below an entry that are no memory model.

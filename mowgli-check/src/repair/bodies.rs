@@ -9,7 +9,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use itertools::Itertools;
@@ -27,13 +26,12 @@ use mowgli_libraries::remedies::of as remedies_of;
 use serde::Serialize;
 
 use super::Costs;
-use super::MOVE;
+use super::edits::MOVE;
 use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, Failure, SECOND, cause};
 use crate::litmus::print;
-use crate::prove::{ProofResult, proved};
 
 /// A request for repairs.
 pub struct BodyRepairRequest<'a> {
@@ -51,8 +49,20 @@ pub struct BodyRepairRequest<'a> {
     pub is_brief: bool,
     /// The options of each check.
     pub options: &'a CheckOptions<'a>,
-    /// The options for a proof of a weaker implementation, if it is to be proved.
-    pub prove: Option<&'a mowgli_prove::prove::ProofOptions>,
+    /// Returns the prover's verdict on a weaker implementation for every client, if it is to be asked.
+    pub prove: Option<&'a BodyProver<'a>>,
+}
+
+/// The prover's verdict on an implementation.
+type BodyProver<'a> = dyn Fn(&Entry, &Variant) -> Result<&'static str, Failure> + 'a;
+
+impl<'a> BodyRepairRequest<'a> {
+    /// Requests the least to insert, in the first place that is enough, and no more steps than ten checks take.
+    #[must_use]
+    pub fn new(costs: &'a Costs, options: &'a CheckOptions<'a>, bounds: Vec<Bound>) -> Self {
+        let limit = Limit { repairs: 5, ..Limit::default() };
+        Self { costs, weaken: false, limit, bounds, is_everywhere: false, is_brief: true, options, prove: None }
+    }
 }
 
 /// A client that had no g with some set of insertions.
@@ -269,7 +279,7 @@ impl Repairable for BodySearch<'_> {
 }
 
 /// A repair of bodies in words.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct BodyRepair {
     /// The cost.
     pub cost: u64,
@@ -289,34 +299,22 @@ pub struct BodyRepair {
     pub proved: Option<&'static str>,
     /// The repaired implementation.
     #[serde(skip)]
-    pub with: Repaired,
+    pub with: Arc<dyn Implementation>,
 }
 
-/// A repaired implementation.
-#[derive(Clone)]
-pub struct Repaired(pub Arc<dyn Implementation>);
-
-impl fmt::Debug for Repaired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.edits()).finish()
-    }
-}
-
-impl Repaired {
-    /// Returns the bodies that differ from those of another implementation, each as text with its method.
+impl BodyRepair {
+    /// Returns the repaired bodies that differ from those of another implementation, each as text with its method.
     #[must_use]
     pub fn changed(&self, from: &dyn Implementation) -> Vec<String> {
-        let all = self.0.bodies().into_iter().flat_map(mowgli_core::term::body::Bodies::iter);
-        let text = |(method, body): (&str, &mowgli_core::term::body::Body)| (method.to_owned(), body.to_string());
-        let known: BTreeMap<_, _> =
-            from.bodies().into_iter().flat_map(mowgli_core::term::body::Bodies::iter).map(text).collect();
-        let changed = all.map(text).filter(|(method, body)| known.get(method) != Some(body));
+        let changed = self.with.bodies().into_iter().flat_map(|all| all.iter());
+        let known = |method| from.bodies().and_then(|all| all.get(method)).map(ToString::to_string);
+        let changed = changed.filter(|(method, body)| known(method) != Some(body.to_string()));
         changed.map(|(method, body)| format!("{method}: {body}")).collect()
     }
 }
 
 /// The result of a search for repairs of an implementation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct BodyRepairs {
     /// The library.
     pub library: &'static str,
@@ -372,8 +370,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
         let message = format!("{}: bodies are repaired where nobody crashes", entry.name);
         return Err(InputError::new(Code::Unsupported, message).into());
     }
-    let known = remedies_below(entry).flat_map(|r| r.costs());
-    let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
+    let mut costs = ask.costs.of(&remedies_below(entry).collect::<Vec<_>>(), &[MOVE])?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
     let (mut search, stop) = BodySearch::new(entry, variant, ask);
     let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
@@ -503,11 +500,8 @@ fn reported(
         Some(Termination::Unknown(stop)) => Some(stop.to_string()),
         _ => None,
     };
-    let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
-        let variant = search.changed(&BodyChange::Units(set));
-        let found = proved(search.entry, &variant, options, 0)?;
-        found.contradiction().map_or_else(|| Ok(found.word().text()), |bug| Err(Failure::Bug(bug)))
-    });
+    let proved = search.ask.prove.filter(|_| search.ask.weaken);
+    let proved = proved.map(|prove| prove(search.entry, &search.changed(&BodyChange::Units(set))));
     Ok(BodyRepair {
         cost: Repairs::cost(set, costs),
         insert: Vec::new(),
@@ -515,7 +509,7 @@ fn reported(
         because: set.iter().filter_map(because).collect(),
         progress,
         proved: proved.transpose()?,
-        with: Repaired(search.implementation(&BodyChange::Units(set))),
+        with: search.implementation(&BodyChange::Units(set)),
     })
 }
 
@@ -536,7 +530,7 @@ fn moves(search: &mut BodySearch<'_>, cost: u64) -> Result<Vec<BodyRepair>, Stop
         };
         let progress = if let Termination::Unknown(stop) = returns { Some(stop.to_string()) } else { None };
         let insert = vec![format!("{}: {moved} after what follows it", moved.method)];
-        let with = Repaired(variant.implementation);
+        let with = variant.implementation;
         all.push(BodyRepair { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None, with });
     }
     Ok(all)
@@ -594,14 +588,8 @@ impl BodyRepairs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::expr::all_nodes;
-    use mowgli_core::rewrite::edit::{Edits as _, calls};
     use mowgli_core::term::bound::Bound;
     use mowgli_libraries::catalogue::{catalogue, named};
-    use mowgli_libraries::entry::bound;
-    use mowgli_libraries::lock::Method as Lock;
-    use mowgli_libraries::sv::Method as Sv;
-    use mowgli_prove::smt::solve::SolverProgram;
 
     /// On small implementations the search finds the minimal repairs that a check of every subset of insertions finds.
     #[test]
@@ -617,14 +605,10 @@ mod tests {
             let bounds = vec![Bound { threads: 2, nodes: 2, calls: least, ..variant.bounds[0].clone() }];
             let (costs, options, limit) = (Costs::default(), CheckOptions::default(), Limit::default());
             let ask = BodyRepairRequest {
-                costs: &costs,
-                weaken: false,
                 limit,
-                bounds,
                 is_everywhere: true,
                 is_brief: false,
-                options: &options,
-                prove: None,
+                ..BodyRepairRequest::new(&costs, &options, bounds)
             };
             let (mut search, _) = BodySearch::new(entry, variant, &ask);
             // Waits are of no use here, and there are many.
@@ -648,37 +632,5 @@ mod tests {
             repaired += found.minimal.len();
         }
         assert!(repaired > 3, "{repaired}");
-    }
-
-    /// A lock that fences in its `Acq` too: this fence can be left out, and the rest is proved if there is a solver.
-    #[test]
-    fn what_is_weaker_is_proved_for_every_client() {
-        let all = catalogue();
-        let entry = named(&all, "slock").unwrap();
-        let published = entry.variant("published").unwrap();
-        let fence = calls!(|acq| Lock::Acq { .. } => acq.then(Sv::gf(all_nodes())));
-        let careful = published.implementation.clone().replace(fence);
-        let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
-        let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
-        let limit = mowgli_prove::smt::solve::SolverLimit::of(20 * mowgli_prove::smt::solve::SolverLimit::SECOND);
-        let executions = mowgli_prove::prove::EXECUTIONS;
-        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, confirms: true, keep: false };
-        let (costs, options) = (Costs::default(), CheckOptions::default());
-        let ask = BodyRepairRequest {
-            costs: &costs,
-            weaken: true,
-            limit: Limit::default(),
-            bounds: vec![bound(2, 2, 2)],
-            is_everywhere: false,
-            is_brief: false,
-            options: &options,
-            prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
-        };
-        let found = repair(entry, &variant, &ask).unwrap();
-        let [cheaper] = &found.repairs[..] else { panic!("{}", found.text()) };
-        assert!(cheaper.leave_out.iter().all(|what| what.starts_with("Acq: GF")), "{}", found.text());
-        assert!(cheaper.insert.iter().all(|what| what.starts_with("Rel: GF")), "{}", found.text());
-        assert_eq!(cheaper.proved, ask.prove.map(|_| "proved"), "{}", found.text());
-        assert!(found.text().contains("more than needed"), "{}", found.text());
     }
 }

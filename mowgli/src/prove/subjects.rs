@@ -7,7 +7,7 @@ use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::theorems::{NamedTheorem, THEOREMS};
+use crate::prove::theorems::{NamedTheorem, THEOREMS};
 
 /// The names of libraries and theorems, and what else chooses them.
 pub(crate) struct Subjects<'a> {

@@ -4,7 +4,7 @@ use clap::Args;
 use mowgli_core::term::bound::Bound;
 
 /// Parses a number of a bound.
-pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
+pub(crate) fn at_least_one(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
         Ok(n) if n > 60 => Err("at most 60".to_owned()),
@@ -15,7 +15,7 @@ pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
 
 /// Bounds on the size of clients or programs.
 #[derive(Args, Default)]
-pub(super) struct SizeBounds {
+pub(crate) struct SizeBounds {
     /// At most this many threads.
     #[arg(long, value_name = "T", value_parser = at_least_one)]
     threads: Option<u64>,
@@ -29,12 +29,12 @@ pub(super) struct SizeBounds {
 
 impl SizeBounds {
     /// True if any of these arguments was given.
-    pub(super) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
     }
 
     /// Returns a bound with the given arguments in place of its own values.
-    pub(super) fn of(&self, bound: Bound) -> Bound {
+    pub(crate) fn of(&self, bound: Bound) -> Bound {
         Bound {
             threads: self.threads.map_or(bound.threads, |n| n as usize),
             nodes: self.nodes.map_or(bound.nodes, |n| n as u8),

@@ -4,7 +4,7 @@ use crate::litmus::run::Engine;
 
 /// The engines that find outcomes.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
-pub(super) enum EngineArg {
+pub(crate) enum EngineArg {
     /// From the axioms.
     #[default]
     Declarative,

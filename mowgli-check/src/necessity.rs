@@ -10,8 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mowgli_core::rewrite::edit::Edited;
-use mowgli_core::rewrite::mutants::{Edit, edits, weaker};
+use mowgli_core::rewrite::mutants::{edits, weaker};
 use mowgli_core::rewrite::sites::{Site, sites};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::are_at_most;
@@ -173,8 +172,8 @@ pub fn necessity(
     for site in all {
         let Some(method) = below(entry, &site) else { continue };
         let changes = if question == ChangeKind::Necessity { weaker(method) } else { edits(method) };
-        for Edit { name: change, change: of } in changes {
-            let edited = Arc::new(Edited::at(variant.implementation.clone(), (site.method, site.number), &of));
+        for edit in changes {
+            let edited = Arc::new(edit.at(variant.implementation.clone(), &site));
             let changed = Variant {
                 about: "with one operation changed",
                 expected: Expected::Unsound,
@@ -206,7 +205,7 @@ pub fn necessity(
                 _ if stop.is_some() => Needed::Undecided,
                 _ => Needed::Vacuous,
             };
-            let row = ChangeResult { site: site.clone(), change, needed, outcomes, checked };
+            let row = ChangeResult { site: site.clone(), change: edit.name, needed, outcomes, checked };
             each(&row);
             rows.push(row);
         }

@@ -32,7 +32,7 @@ impl On {
     }
 
     /// Checks that the network is that of the papers.
-    pub(super) fn is_published(&self, why: &str, other: &str) -> Result<(), InputError> {
+    pub(crate) fn is_published(&self, why: &str, other: &str) -> Result<(), InputError> {
         let is_rc = |network: &Network| *network == Network::RC;
         self.network.filter(|network| !is_rc(network)).map_or(Ok(()), |network| {
             let help = format!("leave out --network {network}, or {other}");

@@ -1,8 +1,8 @@
-//! The clients whose outcomes were compared, so that a symmetric one is not asked about again.
+//! The clients whose outcomes were compared, so that outcomes of a symmetric one are not compared again.
 //!
 //! **Computes** whether a client, extended by probes or not, is a renamed one of those before it. **Example**: a probe that reads
 //! x on the other node extends two symmetric clients to two symmetric ones. **Correct because** symmetric clients have the same
-//! outcomes, renamed, both of the implementation and of the specification. The first wrong one is always asked about.
+//! outcomes, renamed, both of the implementation and of the specification. The first wrong one is always compared.
 //! **Cost**: a canonical form for each client, and the terms once for each world and set of methods.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,16 +49,16 @@ struct Renamed {
     to_form: Renaming,
 }
 
-/// The clients that were asked about, by their canonical forms.
+/// The clients whose outcomes were compared, by their canonical forms.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct ComparedClients {
     forms: BTreeMap<Canonical, Vec<Renamed>>,
     /// The symmetry of clients in a world with these calls. With one node, nothing shows whether nodes differ.
     symmetries: BTreeMap<(World, Called), Symmetry>,
 }
 
-impl Asked {
-    /// Adds a client. Returns false if one that is symmetric to it was asked about.
+impl ComparedClients {
+    /// Adds a client. Returns false if one that is symmetric to it was compared.
     pub(super) fn is_new(&mut self, question: &Question<'_>, client: &(World, Client)) -> bool {
         let calls = client.1.threads.iter().flatten();
         let of_call = |call: &Call| {
