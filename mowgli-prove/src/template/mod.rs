@@ -33,10 +33,10 @@ use crate::template::classes::Classes;
 use crate::template::kind::{CallForm, CallWay, Guard, Kind};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
-use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element};
+use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element, shape_of};
 use crate::template::source::ProofSource;
-use crate::template::symbolic::{Path, PathCall, SymbolicExecutor, method_of, returns};
-use crate::template::values::{PathCondition, is_of_world, result};
+use crate::template::symbolic::{Path, PathCall, method_of, returns};
+use crate::template::values::{PathCondition, SymbolicExecutor, is_of_world, result};
 
 /// A kind of calls, with its case.
 struct Branch<'a> {
@@ -458,18 +458,6 @@ fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
 
 fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<ArgumentKind> {
     Some(method_of(library, method)?.takes.get(argument)?.1)
-}
-
-/// Returns the shape of the calls of a method.
-fn shape_of<'l>(
-    library: Option<&'l dyn Hints>,
-    method: &str,
-) -> Result<&'l mowgli_core::term::shape::ShapeTerm, Refusal> {
-    let library = library.ok_or_else(|| refusal!("a call is of no library below"))?;
-    let shapes = library.shape_terms();
-    let shapes =
-        shapes.ok_or_else(|| refusal!("the shapes of {} are a Rust function, and not terms", library.name()))?;
-    shapes.get(method).ok_or_else(|| refusal!("{} has no shape of {method}", library.name()))
 }
 
 /// Returns the arguments that are objects in which the thread takes part in all cases.

@@ -16,8 +16,8 @@ use crate::template::classes::Classes;
 use crate::template::kind::{Read, Role, Write};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Leaf, Named, Pattern, Segment, Times};
 use crate::template::shapes::{AT, MEMBER, Shaper, Symbolic, SymbolicSub, SymbolicWrite};
-use crate::template::symbolic::{Path, PathCall, SymbolicExecutor, method_of, returns};
-use crate::template::values::{PathCondition, result};
+use crate::template::symbolic::{Path, PathCall, method_of, returns};
+use crate::template::values::{PathCondition, SymbolicExecutor, result};
 
 /// The condition under which a template may describe a datum only as the argument of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

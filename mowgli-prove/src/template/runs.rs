@@ -22,8 +22,8 @@ use mowgli_rdma::wait::{Method as Wait, WAIT, Wait as Memory};
 
 use crate::template::classes::Classes;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Env, IndexElement, Times};
-use crate::template::symbolic::{LeftOutCall, Path, PathCall, PathStep, SymbolicExecutor};
-use crate::template::values::{PathCondition, result};
+use crate::template::symbolic::{LeftOutCall, Path, PathCall, PathStep};
+use crate::template::values::{PathCondition, SymbolicExecutor, result};
 
 #[path = "../../tests/common/random.rs"]
 mod random;

@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Node;
+use mowgli_core::library::Hints;
 use mowgli_core::term::parts::ObjectTerm;
 use mowgli_core::term::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::template::pattern::{Each, Segment, Times, segment_of};
-use crate::template::symbolic::SymbolicExecutor;
-use crate::template::values::{PathCondition, UNKNOWN, is_condition, is_contradiction, listed};
+use crate::template::values::{PathCondition, SymbolicExecutor, UNKNOWN, is_condition, is_contradiction, listed};
 
 /// The variable for the node that indexes a subevent or its event.
 pub(crate) const AT: Var = Var { number: UNKNOWN - 1, name: "n" };
@@ -338,4 +338,13 @@ fn elements(set: Expr) -> Option<Vec<Expr>> {
 pub(crate) fn only_reads(shape: &ShapeTerm) -> bool {
     let does_more = |sub: &SubTerm| sub.reads.is_none() || sub.writes.is_some();
     shape.find_sub(&mut |sub| does_more(sub).then_some(())).is_none()
+}
+
+/// Returns the shape of the calls of a method.
+pub(super) fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l ShapeTerm, Refusal> {
+    let library = library.ok_or_else(|| refusal!("a call is of no library below"))?;
+    let shapes = library.shape_terms();
+    let shapes =
+        shapes.ok_or_else(|| refusal!("the shapes of {} are a Rust function, and not terms", library.name()))?;
+    shapes.get(method).ok_or_else(|| refusal!("{} has no shape of {method}", library.name()))
 }

@@ -22,22 +22,19 @@
 //! **Correct because** the step is that of concrete runs. A path is
 //! dropped only if its conditions contradict one another. A condition that no template can express is dropped from its
 //! path, which is about more calls then. Tests: `runs_are_instances_of_paths`, `mod tests` here, and
-//! `no_random_case_is_proved_and_refuted`.
+//! `tests/guard.rs`.
 //!
 //! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
 
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::few::Few;
-use mowgli_core::ids::Name;
-use mowgli_core::library::{Hints, Libraries};
+use mowgli_core::library::Hints;
 use mowgli_core::term::body::{Body, CallTerm};
 use mowgli_core::term::code::{Activation, CodePoint, CodeState, CodeSurroundings, OpenPoint};
 use mowgli_core::term::method::{self, Returns};
-use mowgli_core::term::parts::Parts;
 use mowgli_core::term::script::{CallOf, Script};
 use mowgli_core::value::Val;
 
@@ -45,11 +42,10 @@ use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
 use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Segment, Times};
-use crate::template::shape_of;
-use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads};
+use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads, shape_of};
 use crate::template::values::{
-    ELEMENT, PathCondition, UNKNOWN, equal, folded, has_variable, int, is_condition, is_contradiction, is_in,
-    is_integer, is_of_world, listed, position_of, result, result_of,
+    ELEMENT, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int, is_condition,
+    is_contradiction, is_in, is_integer, is_of_world, listed, position_of, result, result_of,
 };
 
 /// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
@@ -249,27 +245,6 @@ fn merged(outcomes: impl IntoIterator<Item = (SymbolicOutcome, Vec<PathCondition
         (state, end)
     };
     all.into_iter().map(with_facts).collect()
-}
-
-/// Symbolic execution for one form of arguments.
-#[derive(Clone)]
-pub(crate) struct SymbolicExecutor<'a> {
-    /// The library whose calls have these bodies.
-    pub library: Name,
-    pub below: &'a Libraries,
-    /// The objects that the implementation declares.
-    pub parts: Option<&'a Parts>,
-    /// The form of the arguments.
-    pub arguments: Vec<ArgumentForm>,
-    /// The sizes of the objects that are arguments, if all objects have the same size.
-    pub sizes: BTreeMap<usize, i64>,
-    /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
-    /// their numbers.
-    pub has_roles: bool,
-    /// The number of variables for unknown values so far.
-    pub fresh: Cell<usize>,
-    /// The refusal of the first call of an object that may not be there.
-    pub missing: RefCell<Option<Refusal>>,
 }
 
 impl CodeSurroundings for &SymbolicExecutor<'_> {
@@ -868,7 +843,10 @@ fn decide(condition: Expr, state: SymbolicState) -> Vec<(SymbolicState, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use mowgli_core::expr::{Opaque, all_nodes, all_threads, here, me, members, nodes, range};
+    use mowgli_core::library::Libraries;
     use mowgli_core::term::body::body;
     use mowgli_core::term::parts::{ObjectTerm, parts};
     use mowgli_libraries::sv::{Method as Sv, SV, Sv as Variables};

@@ -10,17 +10,19 @@
 //!
 //! **Cost**: the size of the term.
 
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
-use mowgli_core::term::parts::ObjectTerm;
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_core::term::parts::{ObjectTerm, Parts};
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
 use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
-use crate::template::symbolic::SymbolicExecutor;
 
 /// The number of the variable for the result of the first call. The variables of bodies have smaller numbers.
 const RESULT: usize = 1 << 20;
@@ -103,6 +105,27 @@ pub(crate) fn is_contradiction(decided: &[PathCondition]) -> bool {
     let differ = |(a, b): (Expr, Expr)| a == b || classes.iter().any(|class| class.contains(&a) && class.contains(&b));
     classes.iter().any(|class| literals(class) > 1)
         || decided.iter().filter(|d| !d.holds).filter_map(comparison).any(differ)
+}
+
+/// Symbolic execution for one form of arguments.
+#[derive(Clone)]
+pub(crate) struct SymbolicExecutor<'a> {
+    /// The library whose calls have these bodies.
+    pub library: Name,
+    pub below: &'a Libraries,
+    /// The objects that the implementation declares.
+    pub parts: Option<&'a Parts>,
+    /// The form of the arguments.
+    pub arguments: Vec<ArgumentForm>,
+    /// The sizes of the objects that are arguments, if all objects have the same size.
+    pub sizes: BTreeMap<usize, i64>,
+    /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
+    /// their numbers.
+    pub has_roles: bool,
+    /// The number of variables for unknown values so far.
+    pub fresh: Cell<usize>,
+    /// The refusal of the first call of an object that may not be there.
+    pub missing: RefCell<Option<Refusal>>,
 }
 
 impl SymbolicExecutor<'_> {
