@@ -56,6 +56,21 @@ fn effects_without_a_read_are_repeated_for_ever() {
             "{rows}"
         );
     }
+    let two = "RDMA_TSO+messages t { x@1 = 0; y@2 = 0; }\n P1@1 | P2@2 ;\n";
+    for (rows, kinds) in [
+        // Each further round sends a message, so the second receive returns.
+        (" while true { | a := recv() ;\n send(2, 7) | b := recv() ;\n } | ;\n", 0),
+        // The second round reads what the first one wrote.
+        (" while true { | ;\n rxchg(x, y, 1) | ;\n poll(2) | ;\n } | ;\n", 1),
+    ] {
+        let test = parsed(&format!("{two}{rows}"));
+        let answer = solve(&test, &[], Limits::default());
+        let waits = reported(&test, &answer).concat();
+        assert!(answer.kinds().len() == kinds && !waits.contains("recv"), "{rows}: {waits}");
+    }
+    // Each round adds, so no round is the last one.
+    let counts = parsed(&format!("{two} while true {{ | ;\n rfaa(x, y, 1) | ;\n poll(2) | ;\n }} | ;\nends\n"));
+    assert_eq!(solve(&counts, &[], Limits::default()).liveness, [None]);
     let served = parsed(&text("server(P1);", " while true { | await x = 1 ;\n x := 1 | ;\n } | ;\nforall (x=1)\n"));
     assert_eq!(solve(&served, &[], Limits::default()).outcomes.len(), 1);
 }

@@ -112,6 +112,24 @@ fn statements_without_a_meaning_are_errors() {
     }
 }
 
+/// A wrong access that only networks without an order of writes have is an error there, and not a network on which the test is not
+/// defined.
+#[test]
+fn a_wrong_access_on_one_network_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO t\n{ k@2 = 9; s@1 = 0; z@2 = 0; v@2[2] = 0; o@1 = 1; }\n P1@1 | P2@2 ;\n put(k, s) | await z = 1 ;\n \
+                put(z, o) | a := k ;\n | v[a] := 1 ;\nforbidden (a=9)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    for (network, code) in [("rc", 0), ("rc-relaxed", 2)] {
+        for command in ["litmus", "networks"] {
+            let ran = mowgli(&[command, "--network", network, &test]);
+            assert_eq!(ran.code, code, "{command} {network}: {}{}", ran.out, ran.err);
+        }
+    }
+    let both = mowgli(&["networks", &test]);
+    assert!(both.code == 2 && both.out.contains("ill-defined"), "{}{}", both.out, both.err);
+}
+
 /// All commands that solve tests, on all tests of this repository.
 #[test]
 fn commands_agree_on_every_test() {

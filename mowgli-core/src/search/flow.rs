@@ -776,7 +776,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     }
 
     /// Returns the ways of a thread that repeats an iteration with effects. One more iteration makes a difference only if somebody
-    /// reads this one, or if later results depend on it.
+    /// reads this one, if it may read this one itself, or if later results depend on it.
     fn repeats(
         &self,
         thread: usize,
@@ -784,7 +784,9 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         (start, remembered): (usize, bool),
         prefix: &mut Prefix<'_, 'n>,
     ) -> Vec<Successor<'n>> {
-        if !remembered && !prefix.is_read(thread, (start, place.point.run().shapes.len())) {
+        let run = place.point.run();
+        let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
+        if !remembered && !reads && !prefix.is_read(thread, (start, run.shapes.len())) {
             return Vec::new();
         }
         let again = Position { point: self.threads.beyond(place.point, Tid::from_index(thread)), ..place };

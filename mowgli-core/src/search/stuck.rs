@@ -272,6 +272,28 @@ impl Problem<'_> {
     /// True if some continuation repeats one more iteration of each loop that never ends. For example, no continuation
     /// does if the iteration polls or receives, because no other operation or message is left.
     fn goes_round(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
+        for next in self.with_rounds(continued, idle) {
+            if self.continuation(execution, &next)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// True if a call in which a thread waits returns after one more iteration of each loop that never ends. For example, the
+    /// iteration sends one more message.
+    fn returns_later(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
+        for next in self.with_rounds(continued, idle) {
+            let Some(execution) = self.continuation(execution, &next)? else { continue };
+            if self.can_return(idle, &next, Some(&execution))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Appends one more iteration of each loop that never ends, in every way in which its calls can return.
+    fn with_rounds(&self, continued: &Continued, idle: &[Idle]) -> Vec<Continued> {
         let mut all = vec![continued.clone()];
         for (thread, (run, wait)) in self.world.tids().zip(idle) {
             let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { continue };
@@ -290,12 +312,7 @@ impl Problem<'_> {
                 all = all.iter().flat_map(again).collect();
             }
         }
-        for next in all {
-            if self.continuation(execution, &next)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        all
     }
 
     /// Visits stuck executions of these runs, continued with the calls that threads owe. There is one for each class
@@ -349,7 +366,9 @@ impl Problem<'_> {
                 return Flow::Continue;
             }
             let stays = self.goes_round(&stuck.execution, &so_far, idle).and_then(|goes_round| {
-                Ok(goes_round && !self.comes_out(&stuck.execution, &so_far, idle, self.world.threads.len())?)
+                Ok(goes_round
+                    && !self.comes_out(&stuck.execution, &so_far, idle, self.world.threads.len())?
+                    && !self.returns_later(&stuck.execution, &so_far, idle)?)
             });
             match stays {
                 Ok(true) => visit(stuck),

@@ -544,12 +544,13 @@ impl<'n> Threads<'_, 'n> {
             return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
         let remembered = self.libraries.remember(self.world, &events[..start], own);
+        let never_ends = self.waits && start >= chosen;
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
-            return Err(Frontier::Bound { place, start, remembered });
+            return Err(Frontier::Bound { place, start, remembered: remembered || never_ends });
         }
-        if self.waits && start >= chosen {
+        if never_ends {
             return Err(Frontier::Repeats { start, remembered });
         }
         if !remembered {

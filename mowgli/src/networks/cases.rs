@@ -79,7 +79,10 @@ pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<Netw
         let case = match known.entry(promises) {
             Entry::Occupied(case) => case.into_mut(),
             Entry::Vacant(place) => place.insert(match moved(&path, text, network, ask) {
-                Ok((test, answer)) => case(&path, &test, &answer, network, ask)?,
+                Ok((test, answer)) => {
+                    wrong = wrong.or_else(|| answer.error(&test.0));
+                    case(&path, &test, &answer, network, ask)?
+                }
                 Err(error) => {
                     let case = NetworkCase::undefined(name(text), network, error.to_string());
                     wrong.get_or_insert(error);
@@ -89,7 +92,8 @@ pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<Netw
         };
         all.push(NetworkCase { network: network.name, ..case.clone() });
     }
-    match wrong.filter(|_| all.iter().all(|case| case.verdict == UNDEFINED)) {
+    let has_no_verdict = |case: &NetworkCase| [UNDEFINED, TestVerdict::IllDefined.text()].contains(&case.verdict);
+    match wrong.filter(|_| all.iter().all(has_no_verdict)) {
         Some(error) => Err(error),
         None => Ok(all),
     }
@@ -98,12 +102,12 @@ pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<Netw
 /// A test on a network and its text there.
 type MovedTest = (Test, String);
 
-/// Parses a test on a network, and solves it. An error may show only then, as that of `pollany` where completions come in any order.
+/// Parses a test on a network, and solves it.
 fn moved(path: &str, text: &str, network: Network, ask: &CaseRequest<'_>) -> Result<(MovedTest, Answer), InputError> {
     let text = on_network(path, text, network)?;
     let test = parse_in(ask.catalogue, path, &text)?;
     let answer = answered(ask.catalogue, &test, &[], ask.limits);
-    answer.error(&test).map_or_else(|| Ok(((test, text), answer)), Err)
+    Ok(((test, text), answer))
 }
 
 /// The verdict where a test is no test on a network.
@@ -127,6 +131,7 @@ fn case(
     let reason = match verdict {
         TestVerdict::Vacuous => Some(WHY_NONE.to_owned()),
         TestVerdict::Stuck => Some(stuck::text(test, answer.kinds())),
+        TestVerdict::IllDefined => answer.error(test).map(|error| error.to_string()),
         _ => answer.stop().map(ToString::to_string),
     };
     let undefined = NetworkCase::undefined(test.name.clone(), network, String::new());
