@@ -28,7 +28,7 @@ impl Problem<'_> {
                 if (self.limits.expired)() {
                     return Err(Stop::Time);
                 }
-                is_covered |= self.covers(&begun);
+                is_covered = is_covered || self.covers(&begun);
                 if seen.insert(begun.clone()) && self.has_execution(&begun, true)? {
                     return Ok(Some(why));
                 }

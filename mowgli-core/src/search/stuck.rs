@@ -547,7 +547,7 @@ impl Problem<'_> {
         all.iter().any(|continued| self.all_say(&continued.events(), is_covered))
     }
 
-    /// Returns the same, of which each library says this.
+    /// Returns a consistent execution as [`Self::first_consistent`] does, if `is_said` holds of each library and its calls.
     fn first_said(
         &self,
         of: Option<&Execution>,

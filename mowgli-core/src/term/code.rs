@@ -100,7 +100,7 @@ pub trait CodeSurroundings: Copy {
     type Value: Copy + Eq + From<Val>;
     /// A call with such arguments.
     type Call;
-    /// A point at which the reader decides. With known values there is none.
+    /// A point at which the reader decides. Known values have no such point.
     type Open;
 
     /// Returns the value of an expression.
@@ -126,7 +126,7 @@ pub trait CodeSurroundings: Copy {
         None
     }
 
-    /// Returns the next step of a Rust function, of which there is none in a body.
+    /// Returns the next step of a Rust function. Bodies contain no Rust function.
     fn by_results(
         self,
         code: &CodeByResults,

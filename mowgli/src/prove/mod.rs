@@ -118,14 +118,26 @@ pub trait ProofResult {
     /// Returns one JSON object.
     fn json(&self) -> String;
 
+    /// Returns the beginning of the names of its files.
+    fn prefix(&self) -> String;
+
+    /// Returns the proof.
+    fn proof(&self) -> &Proof;
+
     /// Returns a file with the questions about each obligation: names and contents.
-    fn files(&self) -> Vec<(String, String)>;
+    fn files(&self) -> Vec<(String, String)> {
+        files(&self.prefix(), self.proof())
+    }
 
     /// Returns the number of obligations.
-    fn obligations(&self) -> usize;
+    fn obligations(&self) -> usize {
+        self.proof().rows.len()
+    }
 
     /// Returns the questions that closed cases, each with a name for its files.
-    fn leaves(&self) -> Vec<(String, Query)>;
+    fn leaves(&self) -> Vec<(String, Query)> {
+        leaves(&self.prefix(), self.proof())
+    }
 }
 
 /// The number of clients that are searched before a proof is tried, if the entry expects a client without g. The same number
@@ -345,16 +357,12 @@ impl ProofResult for Proved {
         .to_string()
     }
 
-    fn files(&self) -> Vec<(String, String)> {
-        files(&format!("{}-{}", self.library, self.variant), &self.proof)
+    fn prefix(&self) -> String {
+        format!("{}-{}", self.library, self.variant)
     }
 
-    fn obligations(&self) -> usize {
-        self.proof.rows.len()
-    }
-
-    fn leaves(&self) -> Vec<(String, Query)> {
-        leaves(&format!("{}-{}", self.library, self.variant), &self.proof)
+    fn proof(&self) -> &Proof {
+        &self.proof
     }
 }
 
@@ -432,7 +440,7 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
 }
 
 /// Returns a file with the questions about each obligation. Its name has this prefix and the number of the obligation.
-pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
+fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
     let plain = |text: &str| {
         let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
         text.split('-').filter(|part| !part.is_empty()).join("-")
@@ -445,7 +453,7 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
 }
 
 /// Returns the questions that closed cases. The name of each has this prefix, the number of its obligation and its own.
-pub(crate) fn leaves(prefix: &str, proof: &Proof) -> Vec<(String, Query)> {
+fn leaves(prefix: &str, proof: &Proof) -> Vec<(String, Query)> {
     let of_row = |(i, row): (usize, &ObligationResult)| {
         let first = row.questions.first().map(|query| query.program);
         let closing =

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_prove::error::Error;
 use mowgli_prove::prove::{Proof, ProofOptions};
-use mowgli_prove::smt::solve::{Query, SolverLimit};
+use mowgli_prove::smt::solve::SolverLimit;
 use mowgli_prove::theorems::polls::{self, COMPILERS};
 use mowgli_prove::theorems::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{ProofResult, ProofVerdict, files, found_in, leaves, open, rows, table};
+use crate::prove::{ProofResult, ProofVerdict, found_in, open, rows, table};
 
 mod search;
 
@@ -159,15 +159,11 @@ impl ProofResult for TheoremResult {
         .to_string()
     }
 
-    fn files(&self) -> Vec<(String, String)> {
-        files(&format!("{}-{}", self.name, self.variant), &self.proof)
+    fn prefix(&self) -> String {
+        format!("{}-{}", self.name, self.variant)
     }
 
-    fn obligations(&self) -> usize {
-        self.proof.rows.len()
-    }
-
-    fn leaves(&self) -> Vec<(String, Query)> {
-        leaves(&format!("{}-{}", self.name, self.variant), &self.proof)
+    fn proof(&self) -> &Proof {
+        &self.proof
     }
 }
