@@ -24,7 +24,8 @@ use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Function, Op, Var};
 use crate::ids::Name;
 use crate::library::{Equivariance, Hints, Libraries};
-use crate::term::body::{Body, CallTerm, Stmt};
+use crate::term::body::{Body, CallTerm};
+use crate::term::dataflow::DataFlow;
 use crate::term::method::{ArgumentKind, Method, Returns};
 use crate::term::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
 use crate::value::Val;
@@ -149,8 +150,6 @@ struct Moves<'q> {
     ret: Labels,
     /// Whether a subevent of that shape reads the result.
     is_ret_read: bool,
-    /// The values of the `break`s so far.
-    broken: Labels,
 }
 
 impl<'q> Moves<'q> {
@@ -174,7 +173,6 @@ impl<'q> Moves<'q> {
             args: Vec::new(),
             ret: 0,
             is_ret_read: false,
-            broken: 0,
         })
     }
 
@@ -217,55 +215,9 @@ impl<'q> Moves<'q> {
     }
 
     fn body(&mut self, method: &Method, body: &Body) {
-        (self.args, self.broken) = (self.own(method), 0);
+        self.args = self.own(method);
         self.vars.clear();
-        self.statement(body);
-    }
-
-    /// Visits a statement, and returns the arguments that its value may hold.
-    fn statement(&mut self, body: &Body) -> Labels {
-        match body.stmt() {
-            Stmt::Value(e) => self.labels(*e),
-            Stmt::Break(e) => {
-                self.broken |= self.labels(*e);
-                0
-            }
-            Stmt::Call(call) => self.call(call),
-            Stmt::Let(var, first, rest) => {
-                let labels = self.statement(first);
-                if let Some(var) = var {
-                    self.vars.insert(var.number, labels);
-                }
-                self.statement(rest)
-            }
-            Stmt::If(condition, yes, no) => {
-                self.uses(*condition);
-                self.statement(yes) | self.statement(no)
-            }
-            Stmt::Loop(round) => {
-                self.statement(round);
-                self.broken
-            }
-            Stmt::For(var, set, round) | Stmt::Collect(var, set, round) => {
-                self.goes_through(*var, *set);
-                self.statement(round)
-            }
-        }
-    }
-
-    fn goes_through(&mut self, var: Var, set: Expr) {
-        self.uses(set);
-        self.vars.insert(var.number, 0);
-    }
-
-    /// Visits a call of a body: the shape of its event, with the arguments that it gets.
-    fn call(&mut self, call: &CallTerm) -> Labels {
-        let args: Vec<PassedArgument> =
-            call.args.iter().map(|e| PassedArgument { labels: self.labels(*e), role: self.role(*e) }).collect();
-        let of_body = (std::mem::replace(&mut self.args, args), std::mem::take(&mut self.vars));
-        let ret = self.event(call.library, call.method);
-        (self.args, self.vars) = of_body;
-        ret
+        self.of_body(body);
     }
 
     /// Visits the shape of an event with the present arguments, and returns what its result may hold.
@@ -293,7 +245,7 @@ impl<'q> Moves<'q> {
         if !is_trusted {
             self.used |= passed | ret;
         }
-        self.subevents(shape);
+        self.of_shape(shape);
         ret
     }
 
@@ -310,23 +262,7 @@ impl<'q> Moves<'q> {
         all
     }
 
-    fn subevents(&mut self, shape: &ShapeTerm) {
-        match shape {
-            ShapeTerm::Sub(sub) => self.subevent(sub),
-            ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => parts.iter().for_each(|part| self.subevents(part)),
-            ShapeTerm::If(condition, yes, no) => {
-                self.uses(*condition);
-                self.subevents(yes);
-                self.subevents(no);
-            }
-            ShapeTerm::For(var, set, part) => {
-                self.goes_through(*var, *set);
-                self.subevents(part);
-            }
-        }
-    }
-
-    fn subevent(&mut self, sub: &SubTerm) {
+    fn visit(&mut self, sub: &SubTerm) {
         let cell = sub.cell.iter().flat_map(|cell| cell.node.into_iter().chain([cell.loc]));
         sub.stamp.index.iter().copied().chain(cell).for_each(|e| self.uses(e));
         let role = sub.cell.and_then(|cell| self.role(cell.loc));
@@ -447,6 +383,49 @@ impl<'q> Moves<'q> {
     fn only(&mut self, all: &[Expr]) -> Labels {
         all.iter().for_each(|e| self.uses(*e));
         0
+    }
+}
+
+impl DataFlow for Moves<'_> {
+    type Value = Labels;
+
+    fn join(&self, one: Labels, other: Labels) -> Labels {
+        one | other
+    }
+
+    fn expr(&mut self, e: Expr) -> Labels {
+        self.labels(e)
+    }
+
+    fn condition(&mut self, condition: Expr) {
+        self.uses(condition);
+    }
+
+    /// Visits the shape of its event, with the arguments that it gets.
+    fn call(&mut self, call: &CallTerm) -> Labels {
+        let args: Vec<PassedArgument> =
+            call.args.iter().map(|e| PassedArgument { labels: self.labels(*e), role: self.role(*e) }).collect();
+        let of_body = (std::mem::replace(&mut self.args, args), std::mem::take(&mut self.vars));
+        let ret = self.event(call.library, call.method);
+        (self.args, self.vars) = of_body;
+        ret
+    }
+
+    fn elements(&mut self, set: Expr, _: bool) -> Labels {
+        self.uses(set);
+        0
+    }
+
+    fn each(&mut self, round: Labels, collects: bool) -> Labels {
+        if collects { round } else { 0 }
+    }
+
+    fn bind(&mut self, var: Var, value: Labels) {
+        self.vars.insert(var.number, value);
+    }
+
+    fn subevent(&mut self, sub: &SubTerm) {
+        self.visit(sub);
     }
 }
 

@@ -4,6 +4,7 @@ pub mod body;
 pub mod bound;
 pub mod call;
 pub mod code;
+pub mod dataflow;
 pub mod implementation;
 pub mod lemma;
 pub mod method;

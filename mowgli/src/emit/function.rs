@@ -248,7 +248,7 @@ impl<'a, L: Syntax> FunctionWriter<'a, L> {
         {
             return self.expr(*tuple);
         }
-        let of = self.types.expr(e)?;
+        let of = self.types.of(e)?;
         if let Some(text) = L::idiom(self, e, of)? {
             return Ok(Typed { text, of });
         }
@@ -326,7 +326,7 @@ impl<'a, L: Syntax> FunctionWriter<'a, L> {
                         others.push(self.number(here)?);
                     }
                 },
-                _ if self.types.expr(*set)? == Type::Nodes => others.push(dictionary::NODES_END[L::COLUMN].to_owned()),
+                _ if self.types.of(*set)? == Type::Nodes => others.push(dictionary::NODES_END[L::COLUMN].to_owned()),
                 _ => others.push(dictionary::THREADS_END[L::COLUMN].to_owned()),
             }
         }

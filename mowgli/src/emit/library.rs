@@ -111,7 +111,7 @@ impl<'a> Emitted<'a> {
     }
 
     pub(super) fn types<'t>(&'t self, args: &'t [Type], signatures: &'t Signatures) -> Types<'t> {
-        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts, given: self.given() }
+        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts, given: self.given(), failed: None }
     }
 }
 

@@ -17,6 +17,8 @@ use std::fmt;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::term::body::{Body, Stmt};
+use mowgli_core::term::call::CallTerm;
+use mowgli_core::term::dataflow::DataFlow;
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::wait::WAIT;
@@ -32,9 +34,10 @@ impl fmt::Display for NoForm {
 }
 
 /// The type of a value in C or Rust, here with its name in C.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Type {
     /// There is no value, because the code never gets there.
+    #[default]
     Never,
     /// `void`.
     Unit,
@@ -120,6 +123,8 @@ pub(super) struct Types<'a> {
     pub(super) parts: &'a BTreeMap<&'static str, Name>,
     /// The parts of the declaration of an object.
     pub(super) given: Vec<Given>,
+    /// The first part of the body that has no type.
+    pub(super) failed: Option<NoForm>,
 }
 
 impl Types<'_> {
@@ -135,63 +140,20 @@ impl Types<'_> {
 
     /// Returns the type of a body, and records those of its variables.
     pub(super) fn body(&mut self, body: &Body) -> Result<Type, NoForm> {
-        let mut breaks = Vec::new();
-        self.of(body, &mut breaks)
+        let of = self.of_body(body);
+        self.failed.take().map_or(Ok(of), Err)
     }
 
-    /// `breaks` gets the types of the values with which the innermost loop around the body is left.
-    fn of(&mut self, body: &Body, breaks: &mut Vec<Type>) -> Result<Type, NoForm> {
-        match body.stmt() {
-            Stmt::Value(e) => self.expr(*e),
-            Stmt::Call(call) => {
-                let signature = self.signatures.get(&(call.library, call.method));
-                let unknown = || NoForm(format!("{}::{} has no form in C or Rust", call.library, call.method));
-                let signature = signature.ok_or_else(unknown)?;
-                // Nothing is written for the usual way. So another one must not get here.
-                let ways = call.args.iter().zip(&signature.takes).filter(|(_, of)| **of == Type::Way);
-                ways.map(|(way, _)| self.expr(*way)).collect::<Result<Vec<_>, _>>()?;
-                Ok(signature.returns)
-            }
-            Stmt::Let(var, first, rest) => {
-                let first = self.of(first, breaks)?;
-                if let Some(var) = var {
-                    self.vars.insert(var.number, first);
-                }
-                self.of(rest, breaks)
-            }
-            Stmt::If(_, yes, no) => {
-                let (yes, no) = (self.of(yes, breaks)?, self.of(no, breaks)?);
-                // Without a common type nobody uses the value.
-                Ok(yes.join(no).unwrap_or(Type::Unit))
-            }
-            Stmt::Loop(round) => {
-                let mut own = Vec::new();
-                self.of(round, &mut own)?;
-                Ok(own.into_iter().try_fold(Type::Never, Type::join).unwrap_or(Type::Unit))
-            }
-            Stmt::Break(e) => {
-                breaks.push(self.expr(*e)?);
-                Ok(Type::Never)
-            }
-            Stmt::For(var, _, round) => {
-                self.vars.insert(var.number, Type::Number);
-                self.of(round, breaks)?;
-                Ok(Type::Unit)
-            }
-            Stmt::Collect(var, _, round) => {
-                self.vars.insert(var.number, Type::Number);
-                match self.of(round, breaks)? {
-                    Type::Number | Type::Bottom | Type::Never => Ok(Type::List),
-                    Type::Unit => Ok(Type::Unit),
-                    Type::Object(library) if library == WAIT => Ok(Type::Row),
-                    _ => Err(NoForm("a tuple of other values than numbers has no form in C or Rust".to_owned())),
-                }
-            }
-        }
+    /// Returns the type, or keeps the first reason why there is none.
+    fn known(&mut self, of: Result<Type, NoForm>) -> Type {
+        of.unwrap_or_else(|why| {
+            self.failed.get_or_insert(why);
+            Type::Never
+        })
     }
 
     /// Returns the type of an expression.
-    pub(super) fn expr(&self, e: Expr) -> Result<Type, NoForm> {
+    pub(super) fn of(&self, e: Expr) -> Result<Type, NoForm> {
         Ok(match e.term() {
             ExprTerm::Val(v) => match v {
                 Val::Unit => Type::Unit,
@@ -240,10 +202,59 @@ impl Types<'_> {
             ExprTerm::Op(op, one, _) => match op {
                 Op::Add | Op::Sub | Op::Div | Op::Rem | Op::Item => Type::Number,
                 Op::Eq | Op::Lt | Op::And | Op::Or | Op::In => Type::Bool,
-                Op::With | Op::Without => self.expr(*one)?,
+                Op::With | Op::Without => self.of(*one)?,
                 Op::Except | Op::Range => Type::List,
             },
         })
+    }
+}
+
+impl DataFlow for Types<'_> {
+    type Value = Type;
+
+    /// Without a common type nobody uses the value.
+    fn join(&self, one: Type, other: Type) -> Type {
+        one.join(other).unwrap_or(Type::Unit)
+    }
+
+    fn expr(&mut self, e: Expr) -> Type {
+        let of = self.of(e);
+        self.known(of)
+    }
+
+    fn condition(&mut self, _: Expr) {}
+
+    fn call(&mut self, call: &CallTerm) -> Type {
+        let signature = self.signatures.get(&(call.library, call.method)).cloned();
+        let unknown = || NoForm(format!("{}::{} has no form in C or Rust", call.library, call.method));
+        // Nothing is written for the usual way. So another one must not get here.
+        for (arg, of) in call.args.iter().zip(signature.iter().flat_map(|s| &s.takes)) {
+            if *of == Type::Way {
+                self.expr(*arg);
+            }
+        }
+        self.known(signature.map(|s| s.returns).ok_or_else(unknown))
+    }
+
+    fn elements(&mut self, _: Expr, _: bool) -> Type {
+        Type::Number
+    }
+
+    fn each(&mut self, round: Type, collects: bool) -> Type {
+        match round {
+            _ if !collects => Type::Unit,
+            Type::Number | Type::Bottom | Type::Never => Type::List,
+            Type::Unit => Type::Unit,
+            Type::Object(library) if library == WAIT => Type::Row,
+            _ => {
+                let why = "a tuple of other values than numbers has no form in C or Rust";
+                self.known(Err(NoForm(why.to_owned())))
+            }
+        }
+    }
+
+    fn bind(&mut self, var: Var, value: Type) {
+        self.vars.insert(var.number, value);
     }
 }
 

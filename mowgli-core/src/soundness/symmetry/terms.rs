@@ -17,7 +17,8 @@ use std::ops::BitOr;
 use crate::event::Call;
 use crate::expr::{Expr, ExprTerm, Function, Op, Var};
 use crate::ids::{Loc, Name};
-use crate::term::body::{Body, CallTerm, Stmt};
+use crate::term::body::{Body, CallTerm};
+use crate::term::dataflow::DataFlow;
 use crate::term::method::{ArgumentKind, Method, Returns};
 use crate::term::parts::{PartTerm, Parts};
 use crate::term::shape::{ReadsTerm, ShapeTerm, SubTerm, WritesTerm};
@@ -123,8 +124,6 @@ pub(super) struct Terms {
     stored: Kinds,
     /// The orders of sets of nodes that bodies pass to calls.
     passed: Kinds,
-    /// The kinds of values of the `break`s so far.
-    broken: Kinds,
     /// Whether data is compared by its order or computed with, or may be a set that a `for` goes through.
     computes: bool,
     iterates: bool,
@@ -201,22 +200,6 @@ impl Terms {
         let kinds = self.kinds(e);
         self.is_value(kinds);
         self.stored = self.stored | kinds;
-    }
-
-    fn call(&mut self, call: &CallTerm) -> Kinds {
-        self.called.insert((call.library, call.method));
-        let method = self.methods.get(&(call.library, call.method)).copied();
-        for (position, e) in call.args.iter().enumerate() {
-            match method.and_then(|m| m.takes.get(position)) {
-                Some((_, ArgumentKind::Value)) | None => self.stores(*e),
-                Some(_) => self.passed = self.passed | self.kinds(*e).only(Kinds::ORDERS),
-            }
-        }
-        match method.map(|m| m.returns) {
-            Some(Returns::Nothing | Returns::Bool) => Kinds::default(),
-            Some(Returns::Handle) => Kinds::DATA | Kinds::LOC,
-            Some(Returns::Value) | None => Kinds::DATA,
-        }
     }
 
     fn literal(&mut self, v: Val) -> Kinds {
@@ -362,13 +345,6 @@ impl Terms {
         }
     }
 
-    /// Binds the variable of a `for`, and returns the kinds of what it goes through.
-    fn element(&mut self, var: Var, set: Expr) -> Kinds {
-        let kinds = self.kinds(set);
-        self.vars.insert(var.number, kinds.without(Kinds::ORDERS));
-        kinds
-    }
-
     /// Visits a call of a client. Its data may be names, which memory then holds.
     pub(super) fn of_client(&mut self, call: &Call) {
         let key = (call.library, call.method.text());
@@ -383,53 +359,11 @@ impl Terms {
 
     /// Visits the body of a method.
     pub(super) fn body(&mut self, method: &Method, body: &Body) {
-        (self.takes, self.broken) = (method.takes, Kinds::default());
+        self.takes = method.takes;
         self.vars.clear();
-        let result = self.statement(body);
+        let result = self.of_body(body);
         self.is_value(result);
         self.kept.data |= result.has(Kinds::NUMBER);
-    }
-
-    /// Visits a statement, and returns the kinds of its value.
-    fn statement(&mut self, body: &Body) -> Kinds {
-        match body.stmt() {
-            Stmt::Value(e) => self.value(*e),
-            Stmt::Break(e) => {
-                self.broken = self.broken | self.value(*e);
-                Kinds::default()
-            }
-            Stmt::Call(call) => self.call(call),
-            Stmt::Let(var, first, rest) => {
-                let kinds = self.statement(first);
-                if let Some(var) = var {
-                    self.vars.insert(var.number, kinds);
-                }
-                self.statement(rest)
-            }
-            Stmt::If(condition, yes, no) => {
-                self.kinds(*condition);
-                self.statement(yes) | self.statement(no)
-            }
-            Stmt::Loop(round) => {
-                self.statement(round);
-                self.broken
-            }
-            Stmt::For(var, set, round) => {
-                self.goes_through(*var, *set);
-                self.statement(round);
-                Kinds::default()
-            }
-            Stmt::Collect(var, set, round) => {
-                self.goes_through(*var, *set);
-                self.statement(round)
-            }
-        }
-    }
-
-    fn goes_through(&mut self, var: Var, set: Expr) {
-        let kinds = self.element(var, set);
-        self.in_order(kinds);
-        self.iterates |= kinds.has(Kinds::DATA);
     }
 
     /// Returns the kinds of a value of a statement. Its own integers may be compared with data later.
@@ -451,27 +385,10 @@ impl Terms {
     pub(super) fn shape(&mut self, method: &Method, shape: &ShapeTerm) {
         self.takes = method.takes;
         self.vars.clear();
-        self.subevents(shape);
+        self.of_shape(shape);
     }
 
-    fn subevents(&mut self, shape: &ShapeTerm) {
-        match shape {
-            ShapeTerm::Sub(sub) => self.subevent(sub),
-            ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => parts.iter().for_each(|part| self.subevents(part)),
-            ShapeTerm::If(condition, yes, no) => {
-                self.kinds(*condition);
-                self.subevents(yes);
-                self.subevents(no);
-            }
-            // The subevents of an event have no order.
-            ShapeTerm::For(var, set, part) => {
-                self.element(*var, *set);
-                self.subevents(part);
-            }
-        }
-    }
-
-    fn subevent(&mut self, sub: &SubTerm) {
+    fn visit(&mut self, sub: &SubTerm) {
         let cell = sub.cell.iter().flat_map(|cell| cell.node.into_iter().chain([cell.loc]));
         sub.stamp.index.iter().copied().chain(cell).for_each(|e| _ = self.kinds(e));
         if let Some(ReadsTerm::Is(e) | ReadsTerm::IsNot(e)) = sub.reads {
@@ -503,7 +420,10 @@ impl Terms {
         self.takes = &[("", ArgumentKind::Object)];
         self.vars.clear();
         // The parts of an object have no order.
-        part.each.iter().for_each(|(var, set)| _ = self.element(*var, *set));
+        for (var, set) in &part.each {
+            let element = self.elements(*set, false);
+            self.bind(*var, element);
+        }
         self.kinds(part.name);
         part.object.node.iter().for_each(|e| _ = self.kinds(*e));
         self.stores(part.object.init);
@@ -511,6 +431,59 @@ impl Terms {
         // The library of the part may use the order of its members.
         let members = part.object.members.map(|e| self.kinds(e)).unwrap_or_default();
         self.in_order(members);
+    }
+}
+
+impl DataFlow for Terms {
+    type Value = Kinds;
+
+    fn join(&self, one: Kinds, other: Kinds) -> Kinds {
+        one | other
+    }
+
+    fn expr(&mut self, e: Expr) -> Kinds {
+        self.value(e)
+    }
+
+    fn condition(&mut self, condition: Expr) {
+        self.kinds(condition);
+    }
+
+    fn call(&mut self, call: &CallTerm) -> Kinds {
+        self.called.insert((call.library, call.method));
+        let method = self.methods.get(&(call.library, call.method)).copied();
+        for (position, e) in call.args.iter().enumerate() {
+            match method.and_then(|m| m.takes.get(position)) {
+                Some((_, ArgumentKind::Value)) | None => self.stores(*e),
+                Some(_) => self.passed = self.passed | self.kinds(*e).only(Kinds::ORDERS),
+            }
+        }
+        match method.map(|m| m.returns) {
+            Some(Returns::Nothing | Returns::Bool) => Kinds::default(),
+            Some(Returns::Handle) => Kinds::DATA | Kinds::LOC,
+            Some(Returns::Value) | None => Kinds::DATA,
+        }
+    }
+
+    fn elements(&mut self, set: Expr, in_order: bool) -> Kinds {
+        let kinds = self.kinds(set);
+        if in_order {
+            self.in_order(kinds);
+            self.iterates |= kinds.has(Kinds::DATA);
+        }
+        kinds.without(Kinds::ORDERS)
+    }
+
+    fn each(&mut self, round: Kinds, collects: bool) -> Kinds {
+        if collects { round } else { Kinds::default() }
+    }
+
+    fn bind(&mut self, var: Var, value: Kinds) {
+        self.vars.insert(var.number, value);
+    }
+
+    fn subevent(&mut self, sub: &SubTerm) {
+        self.visit(sub);
     }
 }
 

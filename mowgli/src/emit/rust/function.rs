@@ -122,9 +122,7 @@ impl Syntax for Rust {
                 (Op::In, ExprTerm::Tuple(parts)) if !parts.is_empty() => {
                     format!("{}.has({})", this.array(parts)?, this.number(*one)?)
                 }
-                (Op::Eq, ExprTerm::Val(Val::Bool(true))) if this.types.expr(*one)? == Type::Bool => {
-                    this.expr(*one)?.text
-                }
+                (Op::Eq, ExprTerm::Val(Val::Bool(true))) if this.types.of(*one)? == Type::Bool => this.expr(*one)?.text,
                 _ => return Ok(None),
             },
             _ => return Ok(None),
@@ -379,7 +377,7 @@ impl RustFunction<'_> {
 
     fn are_numbers(&self, one: Expr, other: Expr) -> Result<bool, NoForm> {
         let is_number = |of| matches!(of, Type::Number | Type::Bottom);
-        Ok(is_number(self.types.expr(one)?) && is_number(self.types.expr(other)?))
+        Ok(is_number(self.types.of(one)?) && is_number(self.types.of(other)?))
     }
 }
 
