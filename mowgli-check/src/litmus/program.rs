@@ -50,7 +50,7 @@ impl Test {
                 CodePoint::Loop => code.begin(),
                 CodePoint::Iteration(iteration) if iteration.is_silent(code.made()) => break false,
                 CodePoint::Iteration(_) => code.go_on(true),
-                CodePoint::Returned(..) | CodePoint::Ended(_) | CodePoint::Escaped => break true,
+                CodePoint::Returned(..) | CodePoint::Ended(_) | CodePoint::Escaped | CodePoint::Late(_) => break true,
             }
         };
         let last = begins.partition_point(|(position, _)| *position <= code.position()).checked_sub(1);

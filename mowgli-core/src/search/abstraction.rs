@@ -69,7 +69,7 @@ pub fn replay(
             CodePoint::Iteration(of) if of.start < code.made() || of.is_other && !of.is_endless(code.made()) => {
                 code.go_on(true);
             }
-            CodePoint::Iteration(_) | CodePoint::Escaped => return None,
+            CodePoint::Iteration(_) | CodePoint::Escaped | CodePoint::Late(_) => return None,
         }
     }
 }

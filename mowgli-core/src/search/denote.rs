@@ -189,6 +189,11 @@ impl Unfolder<'_> {
                         Some(call) => state.ill_defined(breaks_out(&state.calls[call].event.call)),
                     };
                 }
+                CodePoint::Late(why) => {
+                    state.wait_after(state.events.len(), self.limit);
+                    state.result.hit_remembered = Some(why);
+                    return;
+                }
                 CodePoint::Returned(v, start) => {
                     let replaced = &mut state.calls[code.within().expect("it is in a body")].event;
                     if state.events.len() == start {

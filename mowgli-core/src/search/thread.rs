@@ -423,6 +423,9 @@ impl<'n> Threads<'_, 'n> {
                     None => Frontier::Discarded,
                     Some(call) => Frontier::IllDefined(breaks_out(&run.trace.calls[call].event.call)),
                 }),
+                CodePoint::Late(place) => {
+                    Err(Frontier::Bound { place, start: run.trace.events.len(), remembered: true })
+                }
             };
             if let Err(frontier) = next {
                 return frontier;

@@ -32,7 +32,7 @@ use crate::event::{Call, SourceLine};
 use crate::expr::{Expr, Surroundings, Var};
 use crate::few::Few;
 use crate::ids::Tid;
-use crate::term::script::{CallOf, CheckOf, CodeByResults, Instruction, NextByResults, Script, VarNumber};
+use crate::term::script::{CallOf, CheckOf, CodeByResults, Instruction, NextByResults, Script, StateName, VarNumber};
 use crate::value::Val;
 use crate::world::World;
 
@@ -60,8 +60,8 @@ enum CodeFrame<V: Copy> {
         /// The values with which the iteration began, of the variables that the loop sets and reads.
         begun: Vec<Option<V>>,
     },
-    /// A Rust function that has had these results, and these in the present iteration of a loop.
-    Results { known: Vec<V>, own: Option<Vec<V>> },
+    /// A Rust function that has had these results, and these in the present iteration of a loop. It may have named its state.
+    Results { known: Vec<V>, own: Option<Vec<V>>, name: Option<StateName> },
     /// A `for` at this element.
     For { elements: Few<V>, at: usize, values: Few<V> },
     /// A `for` in its iteration for any element.
@@ -172,6 +172,8 @@ pub enum CodePoint<C = Call, V = Val, O = Infallible> {
     Ended(V),
     /// A break out of no loop: the execution does not count, or the body is not well defined.
     Escaped,
+    /// A limit of a Rust function stops the thread, for this reason.
+    Late(String),
 }
 
 /// The end of an iteration of a loop.
@@ -328,6 +330,18 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
     #[must_use]
     pub fn value(&self, slot: VarNumber) -> Option<V> {
         self.at.value(slot)
+    }
+
+    /// True if the thread runs a Rust function, which may read every result.
+    #[must_use]
+    pub fn is_by_results(&self) -> bool {
+        self.at.is_by_results()
+    }
+
+    /// Returns the name that a Rust function has given to the state.
+    #[must_use]
+    pub fn name(&self) -> Option<StateName> {
+        self.frames.iter().find_map(|frame| if let CodeFrame::Results { name, .. } = frame { *name } else { None })
     }
 
     /// Returns the number of calls that have returned.
@@ -581,16 +595,16 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
                 self.at.position += 1;
             }
             _ => {
-                let (known, own) = self.results();
+                let (known, own, _) = self.results();
                 own.as_mut().unwrap_or(known).push(v);
             }
         }
     }
 
-    /// Returns the results of the Rust function that the thread is in, all and those of the present iteration.
-    fn results(&mut self) -> (&mut Vec<V>, &mut Option<Vec<V>>) {
+    /// Returns the results of the Rust function that the thread is in, all and those of the present iteration, and the state's name.
+    fn results(&mut self) -> (&mut Vec<V>, &mut Option<Vec<V>>, &mut Option<StateName>) {
         let of = self.frames.iter_mut().rev().find_map(|frame| match frame {
-            CodeFrame::Results { known, own } => Some((known, own)),
+            CodeFrame::Results { known, own, name } => Some((known, own, name)),
             _ => None,
         });
         of.expect("the thread is in a Rust function")
@@ -603,11 +617,15 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
         code: &CodeByResults,
     ) -> Option<CodePoint<S::Call, V, S::Open>> {
         if !matches!(self.frames.last(), Some(CodeFrame::Results { .. } | CodeFrame::Loop { .. })) {
-            self.frames.push(CodeFrame::Results { known: Vec::new(), own: None });
+            self.frames.push(CodeFrame::Results { known: Vec::new(), own: None, name: None });
         }
-        let (known, own) = self.results();
-        match place.by_results(code, known, own.as_deref()) {
-            NextByResults::Call(call) => Some(CodePoint::Call(call)),
+        let (known, own, name) = self.results();
+        let next = place.by_results(code, known, own.as_deref());
+        if let NextByResults::Call(_, named) | NextByResults::Ended(_, named) = next {
+            *name = named;
+        }
+        match next {
+            NextByResults::Call(call, _) => Some(CodePoint::Call(call)),
             NextByResults::Loop => Some(CodePoint::Loop),
             NextByResults::Again => {
                 self.is_at_end = true;
@@ -619,11 +637,9 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
                 self.frames.pop();
                 None
             }
-            NextByResults::Late => {
-                let start = self.made;
-                Some(CodePoint::Iteration(CodeIteration { start, done: 0, others: usize::MAX, is_other: true }))
-            }
-            NextByResults::Ended(v) => Some(CodePoint::Ended(v)),
+            NextByResults::Late(why) => Some(CodePoint::Late(why)),
+            NextByResults::Discarded => Some(CodePoint::Escaped),
+            NextByResults::Ended(v, _) => Some(CodePoint::Ended(v)),
         }
     }
 
@@ -761,7 +777,7 @@ mod tests {
                     calls.push(call);
                     answers.next().map(|v| code.returned(v))
                 }
-                CodePoint::Returned(..) | CodePoint::Escaped => None,
+                CodePoint::Returned(..) | CodePoint::Escaped | CodePoint::Late(_) => None,
             };
             if more.is_none() {
                 return (calls, None);

@@ -92,6 +92,8 @@ pub enum Instruction {
 }
 
 /// The code of a Rust function of the results of its calls. A loop of it is one result: the tuple of those of its last iteration.
+///
+/// Code that is no term runs by such a function: closures in Rust, and compiled programs in another process.
 #[derive(Clone)]
 pub struct CodeByResults {
     /// Returns the next step after these results, and after these of the present iteration in a loop.
@@ -101,21 +103,27 @@ pub struct CodeByResults {
 /// A Rust function of a thread, its results, and those of the present iteration.
 pub type ResultsFunction = dyn Fn(Tid, &[Val], Option<&[Val]>) -> NextByResults + Send + Sync;
 
-/// The next step of a Rust function.
+/// The name of a state of a thread. From two states with equal names a thread goes on in the same way, so a loop that waits has
+/// finitely many states.
+pub type StateName = u128;
+
+/// The next step of a Rust function. A state without a name is its own.
 #[derive(Clone, Debug)]
 pub enum NextByResults<C = Call, V = Val> {
     /// It makes a call.
-    Call(C),
+    Call(C, Option<StateName>),
     /// It begins a loop.
     Loop,
     /// An iteration ends, and the loop goes on.
     Again,
     /// The loop ends.
     Leaves,
-    /// It has more calls than its author lets it make. The search ignores whatever would follow, and reports that.
-    Late,
+    /// A limit of its own stops it, for this reason. The search ignores whatever would follow, and reports that.
+    Late(String),
+    /// An assumption failed, so the execution does not count.
+    Discarded,
     /// It ends with this value.
-    Ended(V),
+    Ended(V, Option<StateName>),
 }
 
 impl fmt::Debug for CodeByResults {

@@ -359,7 +359,9 @@ impl SymbolicExecutor<'_> {
                     ended.push((state, SymbolicEnd::Left));
                     continue;
                 }
-                CodePoint::Escaped | CodePoint::Returned(..) => return Err(refusal!("it breaks out of no loop")),
+                CodePoint::Escaped | CodePoint::Returned(..) | CodePoint::Late(_) => {
+                    return Err(refusal!("it breaks out of no loop"));
+                }
             };
             // Paths that never return count, because each takes time.
             never += usize::from(next.is_empty());

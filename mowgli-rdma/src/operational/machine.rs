@@ -8,7 +8,7 @@ use mowgli_core::term::implementation::Implementations;
 use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 
-use super::programs::{ExternalCode, Programs};
+use super::programs::Programs;
 use super::state::{ConflictingAccesses, PendingEvent, QueuePair, State};
 use crate::error::Error;
 use crate::stamp::Qp;
@@ -33,18 +33,6 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// If an object is not a memory word, or has no node.
     pub fn new(world: &World, programs: &'a [Script]) -> Result<Self, Error> {
-        Self::of(world, |world| Programs::new(world, programs))
-    }
-
-    /// Builds the machine for code whose calls are those of RDMA-TSO-RMW.
-    ///
-    /// # Errors
-    /// If an object is not a memory word, or has no node.
-    pub fn over(world: &World, code: &'a mut dyn ExternalCode) -> Result<Self, Error> {
-        Self::of(world, |world| Programs::of_code(world, code))
-    }
-
-    fn of(world: &World, programs: impl FnOnce(Arc<World>) -> Programs<'a>) -> Result<Self, Error> {
         for (x, object) in &world.objects {
             if object.library != TSO || object.node.is_none() {
                 return Err(Error::NotAWord(*x, object.library));
@@ -53,7 +41,8 @@ impl<'a> Machine<'a> {
         let locs = world.objects.keys().copied().collect();
         let world = Arc::new(world.clone());
         let names = world.tids().map(|t| t.to_string()).collect();
-        Ok(Self { programs: programs(Arc::clone(&world)), world, locs, switches: Switches::OFF, names, watched: None })
+        let programs = Programs::new(Arc::clone(&world), programs);
+        Ok(Self { programs, world, locs, switches: Switches::OFF, names, watched: None })
     }
 
     /// Sets the names of the threads in pictures, which are P1, P2 and so on otherwise.

@@ -28,7 +28,6 @@ pub use self::driven::Driven;
 pub use self::explore::{MachineRuns, WalkEnd};
 pub use self::machine::Machine;
 pub use self::play::ChoicePoint;
-pub use self::programs::{ExternalCode, Goes};
 pub use self::state::{ConflictingAccesses, NextAccess, PipeEntry};
 pub use self::step::{Act, Step};
 pub use self::stuck::{Standstill, StuckThread};

@@ -2,6 +2,9 @@
 //!
 //! An iteration of a loop that changes nothing and does not break is *idle*. It leads back to the place where it began,
 //! because the thread then repeats what it did. The other iterations are bounded ([`super::machine::Machine::within`]).
+//!
+//! Code that is no term may name its states ([`mowgli_core::term::script::StateName`]). Two sequences of results that lead to one name
+//! have one place.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use mowgli_core::library::{Hints, Library};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::Implementations;
-use mowgli_core::term::script::Script;
+use mowgli_core::term::script::{Script, StateName};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use rustc_hash::FxHashMap;
@@ -36,35 +39,6 @@ pub(super) enum Next {
     Cut(Stop),
 }
 
-/// The next step of code that is no [`Script`].
-#[derive(Clone, Debug)]
-pub enum Goes {
-    /// The thread makes this call.
-    Call(Call),
-    /// The thread ends with this value.
-    End(Val),
-    /// An assumption failed, so the run does not count.
-    Discarded,
-    /// A limit or a fault stops the exploration of this thread.
-    Cut(Stop),
-}
-
-/// Code of threads that is no [`Script`], for example compiled code that runs in another process.
-///
-/// The machine asks for the next step after each sequence of results. A name of the thread's state lets it recognise
-/// two sequences that lead to the same state. So loops that wait have finitely many places.
-pub trait ExternalCode: Send {
-    /// Returns the next step of a thread after these calls, and the name of its state. Two equal names of a thread mean
-    /// that it goes on in the same way from both. A thread without a name is in a state of its own.
-    fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>);
-}
-
-/// The source of the next steps.
-enum ProgramSource<'a> {
-    Scripts(&'a [Script]),
-    Code(&'a mut dyn ExternalCode),
-}
-
 /// A place of a program.
 struct ProgramPlace {
     next: Next,
@@ -72,15 +46,13 @@ struct ProgramPlace {
     earlier: Vec<Event>,
     /// The place before the last of these calls.
     before: Option<u32>,
-    /// The name of the thread's state.
-    name: Option<u128>,
-    /// The state itself, of a script.
-    code: Option<CodeState>,
+    /// The thread's state.
+    code: CodeState,
 }
 
 /// The programs as graphs: a place for each sequence of results, without those of idle iterations.
 pub(super) struct Programs<'a> {
-    source: ProgramSource<'a>,
+    scripts: &'a [Script],
     world: Arc<World>,
     /// The bodies of calls that the machine does not make itself.
     pub(super) implementations: Implementations,
@@ -91,59 +63,23 @@ pub(super) struct Programs<'a> {
     places: Vec<ProgramPlace>,
     known: BTreeMap<(usize, u32, Val), u32>,
     /// The places of states that have names.
-    named: FxHashMap<(usize, u128), u32>,
+    named: FxHashMap<(usize, StateName), u32>,
 }
 
 impl<'a> Programs<'a> {
-    pub(super) fn new(world: Arc<World>, programs: &'a [Script]) -> Self {
-        Self::of(world, ProgramSource::Scripts(programs))
-    }
-
-    pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn ExternalCode) -> Self {
-        Self::of(world, ProgramSource::Code(code))
-    }
-
-    fn of(world: Arc<World>, source: ProgramSource<'a>) -> Self {
+    pub(super) fn new(world: Arc<World>, scripts: &'a [Script]) -> Self {
         let (places, known, named) = (Vec::new(), BTreeMap::new(), FxHashMap::default());
         let implementations = Implementations::new();
-        Self { source, world, implementations, rounds: usize::MAX, completes_in_order: true, places, known, named }
+        Self { scripts, world, implementations, rounds: usize::MAX, completes_in_order: true, places, known, named }
     }
 
-    /// Returns the next step of a thread, and its state: its name if it has one, and itself if it is known.
-    fn step(
-        &mut self,
-        thread: usize,
-        earlier: &[Event],
-        before: Option<u32>,
-    ) -> (Next, Option<u128>, Option<CodeState>) {
-        let tid = Tid::from_index(thread);
-        match &mut self.source {
-            ProgramSource::Scripts(programs) => {
-                let mut code = match before.and_then(|place| self.places[place as usize].code.clone()) {
-                    None => CodeState::start(&programs[thread]),
-                    Some(mut code) => {
-                        code.returned(earlier.last().expect("it has made a call").ret);
-                        code
-                    }
-                };
-                let next = self.script_step(tid, &mut code, earlier);
-                (next, None, Some(code))
-            }
-            ProgramSource::Code(code) => match code.next(tid, earlier) {
-                (Goes::Call(call), state) => (Next::Call(call), state, None),
-                (Goes::End(v), state) => (Next::End(v), state, None),
-                (Goes::Discarded, _) => (Next::Discarded, None, None),
-                (Goes::Cut(stop), _) => (Next::Cut(stop), None, None),
-            },
-        }
-    }
-
-    /// Returns the next step of a script after these calls.
-    fn script_step(&self, thread: Tid, code: &mut CodeState, earlier: &[Event]) -> Next {
+    /// Returns the next step of a thread after these calls.
+    fn step(&self, thread: Tid, code: &mut CodeState, earlier: &[Event]) -> Next {
         loop {
             match code.next(CodePlace { world: &self.world, thread }) {
                 CodePoint::Ended(v) => return Next::End(v),
                 CodePoint::Escaped => return Next::Discarded,
+                CodePoint::Late(why) => return Next::Cut(Stop::Rounds(why)),
                 CodePoint::Returned(v, _) => code.leave(v),
                 CodePoint::Loop => code.begin(),
                 CodePoint::Iteration(iteration) => match self.iteration(thread, iteration, earlier) {
@@ -204,7 +140,16 @@ impl<'a> Programs<'a> {
     /// Returns the place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
-        let (next, state, code) = self.step(thread, &earlier, before);
+        let mut code = match before {
+            None => CodeState::start(&self.scripts[thread]),
+            Some(place) => {
+                let mut code = self.places[place as usize].code.clone();
+                code.returned(earlier.last().expect("it has made a call").ret);
+                code
+            }
+        };
+        let next = self.step(tid, &mut code, &earlier);
+        let state = code.name();
         let known = state.and_then(|state| self.named.get(&(thread, state)).copied());
         if let Some(known) = known.filter(|&known| !self.never_looks(known, &earlier)) {
             return known;
@@ -224,7 +169,7 @@ impl<'a> Programs<'a> {
             return place;
         }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        self.places.push(ProgramPlace { next, earlier, before, name: state, code });
+        self.places.push(ProgramPlace { next, earlier, before, code });
         if let Some(state) = state {
             self.named.entry((thread, state)).or_insert(place);
         }
@@ -236,8 +181,8 @@ impl<'a> Programs<'a> {
     }
 
     /// Returns the name of a place, or its number if it has none.
-    pub(super) fn name(&self, place: u32) -> u128 {
-        self.places[place as usize].name.unwrap_or(place.into())
+    pub(super) fn name(&self, place: u32) -> StateName {
+        self.places[place as usize].code.name().unwrap_or(place.into())
     }
 
     pub(super) fn earlier(&self, place: u32) -> &[Event] {
@@ -267,12 +212,11 @@ impl<'a> Programs<'a> {
 
     /// Returns the place with this result before a greater one of an equal call. Both are polls with only polls between them.
     /// If completions come in any order, no program reads what a poll returns. So n polls in a row lead to a place for each set
-    /// of results, and not for each order. Code outside of this crate may read a result.
+    /// of results, and not for each order. A Rust function may read a result.
     fn exchanged(&mut self, thread: usize, place: u32, call: &Call, ret: Val) -> Option<u32> {
-        let ProgramSource::Scripts(_) = self.source else { return None };
         let completes_in_order = self.completes_in_order;
         let is_poll = |call: &Call| call.library == TSO && Tso { completes_in_order }.is_interchangeable(call);
-        if !is_poll(call) || !matches!(ret, Val::Tuple(_)) {
+        if !is_poll(call) || !matches!(ret, Val::Tuple(_)) || self.places[place as usize].code.is_by_results() {
             return None;
         }
         let (mut first, mut between) = (place, Vec::new());
@@ -315,18 +259,17 @@ fn only_looks(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use mowgli_core::expr::Expr;
     use mowgli_core::ids::{Loc, Node};
     use mowgli_core::term::body::{Body, body};
+    use mowgli_core::term::script::NextByResults;
 
     use super::*;
     use crate::operational::Machine;
     use crate::tso;
-
-    /// Two threads that each write their own word and wait for that of the other; the states of the waits have names.
-    struct Handshake {
-        asked: usize,
-    }
 
     fn own(thread: usize) -> Loc {
         Loc::new(["x", "y"][thread])
@@ -340,15 +283,17 @@ mod tests {
         Method::Read { x: own(1 - thread) }.into()
     }
 
-    impl ExternalCode for Handshake {
-        fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
-            self.asked += 1;
-            match earlier {
-                [] => (Goes::Call(write(thread.index())), Some(0)),
-                [.., last] if last.ret == Val::Int(1) => (Goes::End(Val::Int(earlier.len() as i64)), None),
-                _ => (Goes::Call(read(thread.index())), Some(1)),
+    /// A thread that writes its own word and waits for that of the other. The states of the waits have names.
+    fn handshake(asked: &Arc<AtomicUsize>) -> Script {
+        let asked = Arc::clone(asked);
+        Script::by_results(move |thread, known, _| {
+            asked.fetch_add(1, Relaxed);
+            match known {
+                [] => NextByResults::Call(write(thread.index()), Some(0)),
+                [.., Val::Int(1)] => NextByResults::Ended(Val::Int(known.len() as i64), None),
+                _ => NextByResults::Call(read(thread.index()), Some(1)),
             }
-        }
+        })
     }
 
     fn world() -> World {
@@ -369,8 +314,9 @@ mod tests {
         let programs: Vec<Script> = (0..2).map(|t| thread(t).into()).collect();
         let world = world();
         let of_terms = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
-        let mut code = Handshake { asked: 0 };
-        let mut machine = Machine::over(&world, &mut code).expect("words");
+        let asked = Arc::new(AtomicUsize::new(0));
+        let handshakes: Vec<Script> = (0..2).map(|_| handshake(&asked)).collect();
+        let mut machine = Machine::new(&world, &handshakes).expect("words");
         let of_code = machine.explore(&[], 1000, &|| false);
         assert_eq!(of_code.outcomes, of_terms.outcomes);
         assert_eq!((of_code.states, of_code.outcomes.len()), (of_terms.states, 1));
@@ -378,22 +324,15 @@ mod tests {
         let steps = machine.shortest(&[], &is_over, 1000, &|| false).expect("it ends");
         assert_eq!(steps.len(), 6, "two writes, two drains, two reads");
         // The machine needs the place of a state once for each result that leads to it, however often the loop goes.
-        assert!(code.asked < 20, "{}", code.asked);
-    }
-
-    /// A thread that writes for ever.
-    struct Writes;
-
-    impl ExternalCode for Writes {
-        fn next(&mut self, thread: Tid, _: &[Event]) -> (Goes, Option<u128>) {
-            (Goes::Call(write(thread.index())), Some(0))
-        }
+        assert!(asked.load(Relaxed) < 20, "{asked:?}");
     }
 
     #[test]
     fn a_loop_that_never_looks_is_cut() {
         let world = world();
-        let runs = Machine::over(&world, &mut Writes).expect("words").explore(&[], 1000, &|| false);
+        let writes = |t: Tid, _: &[Val], _: Option<&[Val]>| NextByResults::Call(write(t.index()), Some(0));
+        let programs = vec![Script::by_results(writes); 2];
+        let runs = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
         assert!(matches!(runs.stop, Some(Stop::Rounds(_))), "{:?}", runs.stop);
     }
 }

@@ -478,7 +478,7 @@ impl fmt::Display for PipeEntry {
 pub struct NextAccess {
     /// The thread that makes the call.
     pub thread: Tid,
-    /// The name of the thread's state before the call: see [`super::ExternalCode`]. A thread without names has the number of
+    /// The name of the thread's state before the call: see [`mowgli_core::term::script::StateName`]. Without names it has the number of
     /// its place.
     pub call: u128,
     /// Whether the CPU makes the access, and not a card for an operation of the thread.

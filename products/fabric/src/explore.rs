@@ -202,7 +202,7 @@ impl<R> Exploration<R> {
 }
 
 /// The end of a thread that has failed.
-const ENDED: NextByResults = NextByResults::Ended(Val::Bot);
+const ENDED: NextByResults = NextByResults::Ended(Val::Bot, None);
 
 type ThreadCode<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
 
@@ -254,16 +254,18 @@ impl<R: 'static> GroupCode<R> {
         let (came, made) = self.run(t, known, own);
         let Some(mut calls) = self.same(&self.before(t, known, own), made) else { return ENDED };
         let next = match (came, own) {
-            (Came::Left(_), None) if known.len() == CALLS => NextByResults::Late,
+            (Came::Left(_), None) if known.len() == CALLS => {
+                NextByResults::Late(format!("{t}: code of more than {CALLS} calls"))
+            }
             (Came::Left(Pause::Call(call)), _) => {
                 calls.push(call.clone());
-                NextByResults::Call(call)
+                NextByResults::Call(call, None)
             }
             (Came::Left(Pause::Rounds), None) => NextByResults::Loop,
             // The panic recurs when the code runs again after the wait.
             (Came::Left(Pause::Last) | Came::Ended(_), Some(_)) => NextByResults::Leaves,
             (Came::Left(Pause::Another), Some(_)) => NextByResults::Again,
-            (Came::Ended(_), None) => NextByResults::Ended(Val::tuple(known)),
+            (Came::Ended(_), None) => NextByResults::Ended(Val::tuple(known), None),
             (Came::Left(_), _) => self.fails(differs()),
             (Came::Failed(fault), _) => self.fails(fault),
         };

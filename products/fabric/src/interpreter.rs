@@ -219,7 +219,7 @@ impl Interpreted<'_> {
                 CodePoint::Ended(v) => return Ok(Stepped::Ended(v)),
                 CodePoint::Escaped => return Err(Fault::Discarded),
                 CodePoint::Iteration(iteration) => return Ok(Stepped::Iteration(iteration)),
-                CodePoint::Returned(..) => unreachable!("calls are made by threads"),
+                CodePoint::Returned(..) | CodePoint::Late(_) => unreachable!("calls are made by threads"),
                 CodePoint::Call(call) => {
                     let v = self.call(thread, &call)?;
                     code.borrow_mut().returned(v);

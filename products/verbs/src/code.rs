@@ -19,24 +19,21 @@
 //! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mowgli_core::event::{Call, Event};
+use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::search::runs::Stop;
+use mowgli_core::term::script::{NextByResults, Script, StateName};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::network::{Order, Remote};
-use mowgli_rdma::operational::{ExternalCode, Goes};
 use mowgli_rdma::way::{WORDS, Way};
 use mowgli_rdma::{Network, crash, tso};
 
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{
-    CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, StateName, name_of, places,
-};
+use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, name_of, places};
 use crate::setup::Processes;
 
 /// The most queue pairs of a thread to one node, as in litmus tests.
@@ -1090,22 +1087,46 @@ impl<'w> PostedOperation<'w> {
     }
 }
 
-impl ExternalCode for CompiledProgram {
-    fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
-        let stop = |text: String| (Goes::Cut(Stop::Rounds(text)), None);
+impl CompiledProgram {
+    /// Returns the next step of a thread after these results.
+    fn next(&mut self, thread: Tid, results: &[Val]) -> NextByResults {
+        let stop = |text: String| NextByResults::Late(text);
         if self.is_stale || self.error.is_some() {
             return stop("the exploration starts again".to_owned());
         }
-        let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
-        match self.walk(thread.index(), &results) {
+        match self.walk(thread.index(), results) {
             _ if self.is_stale => stop("the exploration starts again".to_owned()),
             CodeAt::Call(ModelCall { call, state, site }) => {
                 self.sites.insert((thread.index(), state), site);
-                (Goes::Call(call), Some(state))
+                NextByResults::Call(call, Some(state))
             }
-            CodeAt::End(number) => (Goes::End(Val::Int(number as i64)), Some(number as u128)),
-            CodeAt::Discarded => (Goes::Discarded, None),
+            CodeAt::End(number) => NextByResults::Ended(Val::Int(number as i64), Some(number as StateName)),
+            CodeAt::Discarded => NextByResults::Discarded,
             CodeAt::Cut(why) => stop(why),
         }
+    }
+}
+
+/// A program that its threads, which are scripts, share with those who read its endings.
+#[derive(Clone)]
+pub(crate) struct SharedProgram(Arc<Mutex<CompiledProgram>>);
+
+impl SharedProgram {
+    pub(crate) fn new(program: CompiledProgram) -> Self {
+        Self(Arc::new(Mutex::new(program)))
+    }
+
+    /// Returns the program. No thread goes on as long as the result lives.
+    pub(crate) fn get(&self) -> MutexGuard<'_, CompiledProgram> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the threads of a world.
+    pub(crate) fn threads(&self, world: &World) -> Vec<Script> {
+        let thread = || {
+            let program = self.clone();
+            Script::by_results(move |thread, results, _| program.get().next(thread, results))
+        };
+        world.threads.iter().map(|_| thread()).collect()
     }
 }

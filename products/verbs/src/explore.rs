@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Node;
 use mowgli_core::search::outcome::Outcome;
+use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::CRASH;
@@ -14,7 +15,9 @@ use mowgli_rdma::operational::{
 };
 use mowgli_rdma::{Network, Switches};
 
-use crate::code::{CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelCall, RecordedValues, ThreadEnding};
+use crate::code::{
+    CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelCall, RecordedValues, SharedProgram, ThreadEnding,
+};
 use crate::error::Error;
 use crate::execution::{ProgramExecution, described};
 use crate::lines::{Lines, SourcePlace};
@@ -121,24 +124,26 @@ fn started(ask: &Ask<'_>, deadline: Instant, main_takes_part: bool) -> Result<Co
 pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
     let begin = Instant::now();
     let expired = || begin.elapsed() > ask.time;
-    in_rounds(ask, begin, |code, world| {
-        let observed: Vec<Cell> = observed(code, world);
-        let mut machine = machine(world, code, ask)?;
+    in_rounds(ask, begin, |program, world| {
+        let observed: Vec<Cell> = observed(&program.get(), world);
+        let threads = program.threads(world);
+        let mut machine = machine(world, &threads, ask, program)?;
         let runs = machine.explore(&observed, ask.states, &expired);
         let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
-        drop(machine);
+        let mut code = program.get();
         match code.error.take() {
-            Some(Error::Late(_)) => return Ok(Some(unfinished(code, world, &runs, begin))),
+            Some(Error::Late(_)) => return Ok(Some(unfinished(&code, world, &runs, begin))),
             Some(error) => return Err(error),
             None => {}
         }
         if code.is_stale {
-            return Ok(expired().then(|| unfinished(code, world, &runs, begin)));
+            return Ok(expired().then(|| unfinished(&code, world, &runs, begin)));
         }
         code.main_sets_up_only()?;
         // What was found is described and replayed in as much time again.
         code.process.set_deadline(begin + 2 * ask.time + Duration::from_secs(1));
-        finished(ask, code, world, &observed, (runs, &conflicts), begin)
+        drop(code);
+        finished(ask, program, world, &observed, (runs, &conflicts), begin)
     })
 }
 
@@ -147,7 +152,7 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
 fn in_rounds<R>(
     ask: &Ask<'_>,
     begin: Instant,
-    mut round: impl FnMut(&mut CompiledProgram, &World) -> Result<Option<R>, Error>,
+    mut round: impl FnMut(&SharedProgram, &World) -> Result<Option<R>, Error>,
 ) -> Result<R, Error> {
     match rounds(ask, (begin, false), &mut round) {
         Err(Error::MainTakesPart) => rounds(ask, (begin, true), &mut round),
@@ -158,10 +163,11 @@ fn in_rounds<R>(
 fn rounds<R>(
     ask: &Ask<'_>,
     (begin, main_takes_part): (Instant, bool),
-    round: &mut impl FnMut(&mut CompiledProgram, &World) -> Result<Option<R>, Error>,
+    round: &mut impl FnMut(&SharedProgram, &World) -> Result<Option<R>, Error>,
 ) -> Result<R, Error> {
-    let mut code = started(ask, begin + ask.time, main_takes_part)?;
+    let program = SharedProgram::new(started(ask, begin + ask.time, main_takes_part)?);
     for _ in 0..ROUNDS {
+        let mut code = program.get();
         let world = code.begin()?;
         // The code behind the last join reads memory, too, and what it reads is shared.
         epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
@@ -171,7 +177,8 @@ fn rounds<R>(
         if code.is_stale {
             continue;
         }
-        if let Some(result) = round(&mut code, &world)? {
+        drop(code);
+        if let Some(result) = round(&program, &world)? {
             return Ok(result);
         }
     }
@@ -197,9 +204,14 @@ fn unfinished(code: &CompiledProgram, world: &World, runs: &MachineRuns, begin: 
     }
 }
 
-fn machine<'a>(world: &World, code: &'a mut CompiledProgram, ask: &Ask<'_>) -> Result<Machine<'a>, Error> {
-    let switches = Switches { network: code.network, ..ask.switches };
-    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?.with(switches);
+fn machine<'a>(
+    world: &World,
+    threads: &'a [Script],
+    ask: &Ask<'_>,
+    program: &SharedProgram,
+) -> Result<Machine<'a>, Error> {
+    let switches = Switches { network: program.get().network, ..ask.switches };
+    let machine = Machine::new(world, threads).map_err(|e| Error::Program(e.to_string()))?.with(switches);
     Ok(if ask.races { machine.watching() } else { machine })
 }
 
@@ -259,12 +271,14 @@ fn epilogue(
 /// Collects the results of a round; `None` if the code behind the last join needs other cells.
 fn finished(
     ask: &Ask<'_>,
-    code: &mut CompiledProgram,
+    program: &SharedProgram,
     world: &World,
     observed: &[Cell],
     (runs, conflicts): (MachineRuns, &[ConflictingAccesses]),
     begin: Instant,
 ) -> Result<Option<ExploredProgram>, Error> {
+    let mut guard = program.get();
+    let code = &mut *guard;
     let mut outcomes: BTreeMap<RecordedValues, Seek> = BTreeMap::new();
     let mut failures: BTreeMap<(FailureKind, String, String), (ProgramFailure, Seek)> = BTreeMap::new();
     let mut stuck: BTreeMap<StuckThreads, Seek> = BTreeMap::new();
@@ -331,43 +345,45 @@ fn finished(
         outcomes.entry(recorded).or_insert(seek);
     }
     code.main_sets_up_only()?;
-    let expired = || begin.elapsed() > 2 * ask.time;
+    drop(guard);
+    let (expired, threads) = (|| begin.elapsed() > 2 * ask.time, program.threads(world));
     let mut is_denied = false;
-    let mut execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
+    let mut execution = |seek: &Seek| -> Result<ProgramExecution, Error> {
         let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
             Seek::Outcome(wanted) => outcome == Some(wanted),
             Seek::Standstill(_) => false,
         };
-        let mut machine = machine(world, code, ask)?;
+        let mut machine = machine(world, &threads, ask, program)?;
         let steps = match seek {
             Seek::Standstill(stuck) => machine.shortest_to_standstill(stuck, ask.states, &expired),
             _ => machine.shortest(observed, &is, ask.states, &expired),
         };
-        drop(machine);
         let Some(steps) = steps else { return Ok(ProgramExecution::default()) };
+        let code = &mut *program.get();
         let (execution, results) = described(code, &steps);
         is_denied |= !expired() && !is_confirmed(code, seek, &results);
         Ok(execution)
     };
     let mut shown = Vec::new();
     for (failure, seek) in failures.into_values() {
-        shown.push(ProgramFailure { execution: execution(code, &seek)?, ..failure });
+        shown.push(ProgramFailure { execution: execution(&seek)?, ..failure });
     }
     let mut waiting = BTreeMap::new();
     for (threads, seek) in stuck {
-        waiting.insert(threads, execution(code, &seek)?);
+        waiting.insert(threads, execution(&seek)?);
     }
     let mut recorded = BTreeMap::new();
     for (values, seek) in outcomes {
-        let own = if ask.executions { execution(code, &seek)? } else { ProgramExecution::default() };
+        let own = if ask.executions { execution(&seek)? } else { ProgramExecution::default() };
         recorded.insert(values, own);
     }
     let mut racing = Vec::new();
-    for all in races(code, conflicts).into_values() {
-        let mut machine = machine(world, code, ask)?;
+    let between = races(&mut program.get(), conflicts);
+    for all in between.into_values() {
+        let mut machine = machine(world, &threads, ask, program)?;
         let found = machine.shortest_to_conflict(&all, ask.states, &expired);
-        drop(machine);
+        let code = &mut *program.get();
         let (both, execution) = match found {
             Some((both, steps)) => {
                 let (execution, results) = described(code, &steps);
@@ -382,9 +398,10 @@ fn finished(
     }
     let denied = is_denied
         .then(|| "a replay does not confirm what was found: report this bug of Mowgli, unless the program differs from run to run".to_owned());
+    let code = program.get();
     let limit = denied.or_else(|| code.limits.first().cloned());
     let stop = limit.or_else(|| runs.stop.as_ref().map(ToString::to_string));
-    let unfinished = unfinished(code, world, &runs, begin);
+    let unfinished = unfinished(&code, world, &runs, begin);
     let (outcomes, failures, stuck, races) = (recorded, shown, waiting, racing);
     Ok(Some(ExploredProgram { outcomes, failures, stuck, races, stop, ..unfinished }))
 }
@@ -511,8 +528,9 @@ struct RoundOfRuns {
 /// If the program cannot be started, or its memory or its calls are not supported.
 pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
-    in_rounds(ask, begin, |code, world| {
-        let round = round_of_runs(ask, code, world, (times, seed), &|| begin.elapsed() > ask.time)?;
+    in_rounds(ask, begin, |program, world| {
+        let round = round_of_runs(ask, program, world, (times, seed), &|| begin.elapsed() > ask.time)?;
+        let code = &mut *program.get();
         // Runs before the shared memory was known do not count.
         let counted = if code.is_stale { None } else { counted(code, world, round) };
         code.main_sets_up_only()?;
@@ -523,14 +541,15 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
 /// Makes the runs of one round. The round is of no use if one of them needs other cells.
 fn round_of_runs(
     ask: &Ask<'_>,
-    code: &mut CompiledProgram,
+    program: &SharedProgram,
     world: &World,
     (times, seed): (u64, u64),
     expired: &dyn Fn() -> bool,
 ) -> Result<RoundOfRuns, Error> {
-    let observed = observed(code, world);
+    let observed = observed(&program.get(), world);
     let mut round = RoundOfRuns::default();
-    let mut walks = MachineWalks::of(machine(world, code, ask)?);
+    let threads = program.threads(world);
+    let mut walks = MachineWalks::of(machine(world, &threads, ask, program)?);
     while round.stop.is_none() && round.runs < times {
         if expired() {
             round.stop = Some(format!("the time is up after {} runs", round.runs));
@@ -551,7 +570,7 @@ fn round_of_runs(
             Err(stop) => round.stop = Some(stop.to_string()),
         }
     }
-    drop(walks);
+    let mut code = program.get();
     if let (Some(stop), Some(limit)) = (&mut round.stop, code.limits.first()) {
         stop.clone_from(limit);
     }

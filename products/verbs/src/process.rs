@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mowgli_core::term::script::StateName;
 use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -47,11 +48,8 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
-/// The name of a state: the first half of the SHA-256 of its bytes. Two states with one name are equal, but for a chance that
-/// docs/limits.md bounds.
-pub(crate) type StateName = u128;
-
-/// Returns the name of the state that these bytes are.
+/// Returns the name of the state that these bytes are: the first half of their SHA-256. Two states with one name are equal, but for a
+/// chance that docs/limits.md bounds.
 pub(crate) fn name_of<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> StateName {
     let hasher = parts
         .into_iter()
