@@ -23,9 +23,9 @@ methods! {
     /// Calls of a ring buffer, strong or weak.
     pub enum Method as statements {
         /// `Submit(x, message)`, which returns whether there was room.
-        fn submit = Submit(x: Object, message: Value) -> Bool;
+        fn submit = Submit(x: Object, message: Value) -> Bool, fails;
         /// `Receive(x)`, which returns the next message or bottom.
-        fn receive = Receive(x: Object) -> Value;
+        fn receive = Receive(x: Object) -> Value, fails;
     }
 }
 
@@ -151,10 +151,6 @@ impl Hints for Rbl {
     /// A submit fails where there is no room, and a receive where there is no message.
     fn may_wait(&self, _: &World, _: &Call) -> Option<bool> {
         Some(false)
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        event.ret == Val::Bot || event.ret == Val::Bool(false)
     }
 
     fn equivariance(&self) -> Equivariance {

@@ -20,13 +20,13 @@ methods! {
     /// Calls of a hash table.
     pub enum Method of TABLE = "table" {
         /// `Insert(x, key, (v1..vk))` if the key has no value; returns whether it had none.
-        fn insert = Insert(x: Object, key: Value, value: Value) -> Bool;
+        fn insert = Insert(x: Object, key: Value, value: Value) -> Bool, fails;
         /// `Update(x, key, (v1..vk))` if the key has a value; returns whether it had one.
-        fn update = Update(x: Object, key: Value, value: Value) -> Bool;
+        fn update = Update(x: Object, key: Value, value: Value) -> Bool, fails;
         /// `Delete(x, key)` if the key has a value; returns whether it had one.
-        fn delete = Delete(x: Object, key: Value) -> Bool;
+        fn delete = Delete(x: Object, key: Value) -> Bool, fails;
         /// `Lookup(x, key)`: the value or bottom.
-        fn lookup = Lookup(x: Object, key: Value) -> Value;
+        fn lookup = Lookup(x: Object, key: Value) -> Value, looks;
     }
 }
 

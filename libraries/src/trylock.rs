@@ -20,9 +20,9 @@ methods! {
         /// `Acq(x)`, which waits.
         fn acq = Acq(x: Object);
         /// `TryAcq(x)`, which does not wait, and returns whether the thread now holds the lock.
-        fn try_acq = TryAcq(x: Object) -> Bool;
+        fn try_acq = TryAcq(x: Object) -> Bool, fails;
         /// `Rel(x)`, which returns whether the thread held the lock. After an attempt that failed it does nothing.
-        fn rel = Rel(x: Object) -> Bool;
+        fn rel = Rel(x: Object) -> Bool, fails;
     }
 }
 

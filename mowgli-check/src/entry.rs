@@ -10,7 +10,7 @@ use mowgli_core::soundness::client::{Client, worlds};
 use mowgli_core::soundness::verdict::{Report, Verdict};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::misdeclared;
-use mowgli_core::term::method::{self, Method, Returns};
+use mowgli_core::term::method::{self, Looks, Method, Returns};
 use mowgli_core::term::shape::{ShapeTerm, SubTerm, WritesTerm};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -40,6 +40,9 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
         return Err(wrong(mistake));
     }
     let own = || calls.iter().filter(|(_, _, call)| call.library == library.name());
+    for variant in &entry.variants {
+        has_bodies(library, variant, own().map(|(.., call)| call))?;
+    }
     let in_time = || own().take_while(|_| !expired());
     in_time().try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))?;
     let spec = library.spec();
@@ -52,6 +55,22 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
         let of_method = own().filter(|(.., call)| call.method == method);
         is_reached(library, of_method, bound)
     })
+}
+
+/// Checks that an implementation has a body for each of these calls. Otherwise no call of the method returns.
+fn has_bodies<'c>(
+    library: &dyn Hints,
+    variant: &Variant,
+    calls: impl Iterator<Item = &'c Call>,
+) -> Result<(), InputError> {
+    let Some(bodies) = variant.implementation.bodies() else { return Ok(()) };
+    let Some(call) = calls.into_iter().find(|call| bodies.get(call.method.text()).is_none()) else { return Ok(()) };
+    let message = format!("the variant {} of {} has no body of {}", variant.name, library.name(), call.method);
+    Err(declared(
+        library,
+        call,
+        wrong(message).help("write one in `bodies!`; a call that is to wait for ever has the body `loop {}`"),
+    ))
 }
 
 /// Returns the results that a call may have, if cells have their initial value or one of the bound.
@@ -191,9 +210,9 @@ fn declared(library: &dyn Hints, call: &Call, error: InputError) -> InputError {
 /// Returns the error for an event that writes a cell although the library says that it only looks.
 fn no_look(library: &dyn Hints, event: &Event, cell: Option<Cell>) -> InputError {
     let name = library.name();
-    let table = method::find(library.methods(), &event.call);
-    let (says, remedy) = if table.is_some_and(|m| m.looks) {
-        (format!("the method table of {name}"), "take `, looks` out of the table".to_owned())
+    let looks = method::find(library.methods(), &event.call).map(|m| m.looks).filter(|looks| looks.with(event.ret));
+    let (says, remedy) = if let Some(word) = looks.and_then(Looks::word) {
+        (format!("the method table of {name}"), format!("take `, {word}` out of the table"))
     } else {
         (format!("Hints::only_looks of {name}"), "let it be false of this call".to_owned())
     };

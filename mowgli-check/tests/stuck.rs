@@ -542,6 +542,14 @@ fn locks_that_a_thread_may_try_to_take() {
     let (test, answer) =
         solved("RDMA_WAIT t { weak lock l@1; x@1 = 0; }\n P1@1 ;\n l.rel ;\n await x = 1 ;\n a := 1 ;\n");
     assert_eq!(reported(&test, &answer), ["Stuck a=0;", "  P1 at line 4, await x = 1"]);
+    // An attempt that fails only looks, so a loop of attempts is a wait.
+    let attempts = "a := false | b := false ;\n while a != true { | while b != true { ;\n a := l.tryacq | b := l.tryacq ;\n } | } ;\n";
+    assert_eq!(kinds(&format!(" P1@1 | P2@1 ;\n {attempts} c := l.rel | d := l.rel ;\n")), none());
+    let kept = kinds(&format!(" P1@1 | P2@1 ;\n {attempts} c := l.rel | ;\n"));
+    assert_eq!(
+        kept,
+        (false, vec!["Stuck a=false; c=0; b=true;".to_owned(), "  P1 at line 4, while a != true {".into()])
+    );
     // Who keeps the lock lets nobody in, whether it waited for the lock or not.
     let kept = kinds(" P1@1 | P2@1 ;\n l.acq | b := l.tryacq ;\n c := l.rel | ;\n");
     assert_eq!(kept, (false, vec!["Stuck c=0; b=true;".to_owned(), "  P1 at line 3, l.acq".into()]));

@@ -271,7 +271,7 @@ pub trait Hints: Library {
     /// True if an event only looks, so that a round of such events that does not break has no lasting effect. Return
     /// true only if the event can be removed from every consistent execution. By default the table decides.
     fn only_looks(&self, event: &Event) -> bool {
-        method::find(self.methods(), &event.call).is_some_and(|m| m.looks)
+        method::find(self.methods(), &event.call).is_some_and(|m| m.looks.with(event.ret))
     }
 }
 

@@ -71,6 +71,39 @@ impl Returns {
     }
 }
 
+/// The calls of a method that only look: see [`Hints::only_looks`](crate::library::Hints::only_looks).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looks {
+    /// None.
+    Never,
+    /// Those that fail, which return `false` or bottom.
+    IfItFails,
+    /// All.
+    Always,
+}
+
+impl Looks {
+    /// Returns the word in a method table; `None` if there is none.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Never => None,
+            Self::IfItFails => Some("fails"),
+            Self::Always => Some("looks"),
+        }
+    }
+
+    /// True if a call with this result only looks.
+    #[must_use]
+    pub fn with(self, ret: Val) -> bool {
+        match self {
+            Self::Never => false,
+            Self::IfItFails => matches!(ret, Val::Bool(false) | Val::Bot),
+            Self::Always => true,
+        }
+    }
+}
+
 /// A method, as the table of its library has it: `methods!` of `mowgli-core` writes one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Method {
@@ -82,8 +115,8 @@ pub struct Method {
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
     pub is_statement: bool,
-    /// Whether a call only looks: see [`Hints::only_looks`](crate::library::Hints::only_looks).
-    pub looks: bool,
+    /// The calls that only look.
+    pub looks: Looks,
     /// The place of the table: a file and a line.
     pub place: &'static str,
     /// The description in the table.
@@ -326,7 +359,7 @@ mod tests {
             ],
             returns: Returns::Nothing,
             is_statement: false,
-            looks: false,
+            looks: Looks::Never,
             place: "",
             about: "",
         },
@@ -335,7 +368,7 @@ mod tests {
             takes: &[("n", ArgumentKind::Node)],
             returns: Returns::Value,
             is_statement: true,
-            looks: true,
+            looks: Looks::Always,
             place: "",
             about: "",
         },

@@ -165,6 +165,17 @@ fn a_library_whose_writes_only_look_is_reported_where() {
     assert!(said.to_string().contains("let it be false of this call"), "{said}");
 }
 
+#[test]
+fn an_implementation_has_a_body_of_each_call() {
+    let bodies = bodies! { OfPile: Pop { .. } => { Shared::read(top()) } };
+    let partial =
+        Over::<OfPile>::terms(bodies).with_parts(parts! { x => Expr::from(top()) => ObjectTerm::new(sv::SV); });
+    let bound = pile("pile").variants[0].bounds[0].clone();
+    let variants = vec![variant("partial", "", Expected::Sound, partial, &[]).and(bound)];
+    let said = checked(&Entry { variants, ..pile("pile") }).err().expect("a mistake").to_string();
+    assert!(said.contains("the variant partial of pile has no body of Push"), "{said}");
+}
+
 /// Every value other than unit counts as a result, whatever the method is called. Without it the assertion would be
 /// false.
 #[test]

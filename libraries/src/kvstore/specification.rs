@@ -11,17 +11,17 @@ methods! {
     /// Calls of a key-value store.
     pub enum Method of KVSTORE = "kvstore" {
         /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
-        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
+        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool, fails;
         /// `Update(x, key, v)` if the key has a value; returns whether it had one.
-        fn update = Update(x: Object, key: Value, v: Value) -> Bool;
+        fn update = Update(x: Object, key: Value, v: Value) -> Bool, fails;
         /// `Delete(x, key)` if the key has a value; returns whether it had one.
-        fn delete = Delete(x: Object, key: Value) -> Bool;
+        fn delete = Delete(x: Object, key: Value) -> Bool, fails;
         /// `Lookup(x, key)`: the value or bottom.
-        fn lookup = Lookup(x: Object, key: Value) -> Value;
+        fn lookup = Lookup(x: Object, key: Value) -> Value, looks;
         /// `Serve(x)`: one step of the dedicated thread, for one message.
-        fn serve = Serve(x: Object);
+        fn serve = Serve(x: Object), looks;
         /// `TryServe(x)`: the same if there is a message; returns whether there was.
-        fn try_serve = TryServe(x: Object) -> Bool;
+        fn try_serve = TryServe(x: Object) -> Bool, looks;
     }
 }
 

@@ -19,7 +19,7 @@ use crate::rewrite::edit::{Calls, Edited, Edits};
 use crate::rewrite::repair::{Await, Remedies, Remedy};
 use crate::term::body::{Bodies as Terms, Body, CallTerm, Stmt};
 use crate::term::implementation::Implementation;
-use crate::term::method::{self, ArgumentKind};
+use crate::term::method::{self, ArgumentKind, Looks};
 use crate::value::Val;
 use crate::world::World;
 
@@ -244,7 +244,7 @@ impl CalledBodies {
     ) -> Self {
         let looks = |call: &CallTerm| {
             let library = below.get(call.library);
-            library.and_then(|l| method::named(l.methods(), call.method)).is_some_and(|m| m.looks)
+            library.and_then(|l| method::named(l.methods(), call.method)).is_some_and(|m| m.looks == Looks::Always)
         };
         let terms = implementation.bodies().cloned().unwrap_or_default();
         let mut found = Self {

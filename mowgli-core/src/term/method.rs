@@ -3,7 +3,9 @@
 
 use itertools::Itertools;
 
-pub use mowgli_judge::method::{Argument, ArgumentKind, Arguments, Method, Returns, fault, find, named, objects};
+pub use mowgli_judge::method::{
+    Argument, ArgumentKind, Arguments, Looks, Method, Returns, fault, find, named, objects,
+};
 
 use crate::event::Call;
 use crate::ids::{Loc, Name, Tid, Wid};
@@ -70,7 +72,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// tuples of such locations. The result is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
 ///
 /// `, looks` marks a call that only looks. An execution without it is consistent whenever one with it is, so loops can
-/// wait by it. A check reports a marked call that writes. In litmus tests a call belongs to its object, `x.set(1)`. If
+/// wait by it. `, fails` marks one that only looks if it returns `false` or bottom. A check reports a marked call that writes. In litmus tests a call belongs to its object, `x.set(1)`. If
 /// `as statements` follows the name of the library, it is written `set(x, 1)`.
 ///
 /// If several libraries share one table, for example the locks, `of LAMP = "lamp"` is left out. Then the library is the
@@ -258,13 +260,16 @@ macro_rules! returns {
 #[macro_export]
 macro_rules! looks {
     () => {
-        false
+        $crate::term::method::Looks::Never
+    };
+    (fails) => {
+        $crate::term::method::Looks::IfItFails
     };
     (looks) => {
-        true
+        $crate::term::method::Looks::Always
     };
     ($other:ident) => {
-        compile_error!(concat!("after a method may stand `, looks`, and not `, ", stringify!($other), "`"))
+        compile_error!(concat!("after a method may stand `, looks` or `, fails`, and not `, ", stringify!($other), "`"))
     };
 }
 
