@@ -284,6 +284,15 @@ impl Entry {
             .unwrap_or_else(|| bound(2, 2, 1))
     }
 
+    /// The bounds at which the implementation is compared with the specification on each network. The first is that of
+    /// [`Self::through`]. Where a client needs several calls, a thread makes them twice in the second. For example, it takes a lock again.
+    #[must_use]
+    pub fn on_networks(&self) -> Vec<Bound> {
+        let once = self.through();
+        let twice = Bound { calls: 2 * once.calls, total: Some(3 * once.calls), ..once.clone() };
+        if once.calls > 1 { vec![once, twice] } else { vec![once] }
+    }
+
     /// Returns the variant of this name.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The `networks` command: the verdict on each library on each network.
 //!
-//! **Computes**: a [`TableCell`] for each library and each network, within one bound of each library.
+//! **Computes**: a [`TableCell`] for each library and each network, within the bounds of each library.
 //! **Example**: SV on `cxi` is unsound. Its global fence gets a word from each node, and there a read may pass a write.
 //! **Correct because**: a cell is the verdict of [`check`] on the entry that [`Entry::move_to`] has moved.
 //! A repair is checked once more, like a cell, with the repaired bodies in place of the own ones.
@@ -49,7 +49,7 @@ pub struct TableCell {
     pub network: StaticText,
     /// The verdict in one word, with the one on termination if calls do not return.
     pub verdict: String,
-    /// The bound, as arguments of `check`.
+    /// The bounds, as arguments of `check`. Of a wrong or open verdict it is the one that shows it.
     pub bound: String,
     /// The smallest client that shows why it is unsound, as a litmus test.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,9 +93,12 @@ impl TableCell {
         Shown { network, name: self.library, verdict: &self.verdict, proved: self.proved, repair }
     }
 
-    fn of(entry: &Entry, network: Network, bound: &Bound, checked: Result<Checked, InputError>) -> Self {
+    fn of(entry: &Entry, network: Network, bounds: &[Bound], checked: Result<Checked, InputError>) -> Self {
         let variant = entry.variants.first().map_or("", |v| v.name);
-        let bound = crate::check::arguments(bound);
+        let bound = match &checked {
+            Ok(checked) if is_good(checked.verdict()) != Some(true) => crate::check::arguments(&checked.bound),
+            _ => bounds.iter().map(crate::check::arguments).join("; "),
+        };
         let cell = Self {
             library: entry.name,
             variant,
@@ -134,8 +137,8 @@ pub struct TableRequest<'a> {
     pub is_chosen: &'a dyn Fn(&Entry) -> bool,
     /// The networks.
     pub networks: &'a [Network],
-    /// The bound of an entry.
-    pub bound: &'a dyn Fn(&Entry) -> Bound,
+    /// The bounds of an entry.
+    pub bounds: &'a dyn Fn(&Entry) -> Vec<Bound>,
     /// Whether the whole stack is compared, down to the network, and not the implementation over the specifications
     /// below it.
     pub through: bool,
@@ -183,7 +186,7 @@ fn cell(
     ask: &TableRequest<'_>,
 ) -> TableCell {
     let checked = moved.and_then(|()| checked(entries, at, ask));
-    let mut cell = TableCell::of(&entries[at], network, &(ask.bound)(&entries[at]), checked);
+    let mut cell = TableCell::of(&entries[at], network, &(ask.bounds)(&entries[at]), checked);
     if ask.repair && cell.is_wrong() {
         let repair = mended(entries, at, ask);
         cell.draw(&repair);
@@ -202,13 +205,23 @@ fn first(entry: &Entry) -> Result<&Variant, InputError> {
     entry.variants.first().ok_or_else(|| InputError::new(Code::Library, "it has no implementation"))
 }
 
-/// Checks the first variant of an entry.
+/// Checks the first variant of an entry within its bounds. Returns the first check that finds something wrong, or else one that is open.
 fn checked(entries: &[Entry], at: usize, ask: &TableRequest<'_>) -> Result<Checked, InputError> {
     let entry = &entries[at];
     let (to, loopback) = if ask.through { (Through, false) } else { (Soundness, true) };
     let options = CheckOptions { ask: to, loopback, entries, ..(ask.options)() };
     let variant = first(entry)?;
-    check(entry, variant, &(ask.bound)(entry), &options)
+    let mut found: Option<Checked> = None;
+    for bound in (ask.bounds)(entry) {
+        let checked = check(entry, variant, &bound, &options)?;
+        if is_good(checked.verdict()) == Some(false) {
+            return Ok(checked);
+        }
+        if found.as_ref().is_none_or(|known| is_good(known.verdict()) == Some(true)) {
+            found = Some(checked);
+        }
+    }
+    Ok(found.expect("an entry has a bound"))
 }
 
 /// Repairs an entry, and checks it once more. Of a whole stack this repairs each library over the specifications below it,
@@ -277,7 +290,7 @@ fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>,
     let options = (ask.options)();
     let costs = Costs::default();
     let limit = Limit { repairs: 1, ..Limit::default() };
-    let ask = BodyRepairRequest { limit, ..BodyRepairRequest::new(&costs, &options, vec![(ask.bound)(entry)]) };
+    let ask = BodyRepairRequest { limit, ..BodyRepairRequest::new(&costs, &options, (ask.bounds)(entry)) };
     let found = repair(entry, variant, &ask)?;
     let why = head(&found.text());
     match (found.is_done, found.repairs.into_iter().next()) {

@@ -34,16 +34,19 @@ impl Question<'_> {
             let mut is_refused = false;
             let progress = self.with_specification((world, client), limits, |specified| match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
-                Some(stop) => Progress::Undecided(stop.clone()),
-                None if !asks_progress => Progress::Undecided(Stop::NotAsked),
-                None if local.explored.stats.classes > 0 => specified.stuck(|matters| {
-                    problem.stuck(&runs, &mut |returned| {
-                        let goes_on = matters(returned);
-                        is_refused |= !goes_on;
-                        goes_on
-                    })
-                }),
-                None => match specified.lets_all_return() {
+                stop if !asks_progress => Progress::Undecided(stop.clone().unwrap_or(Stop::NotAsked)),
+                stop if stop.is_some() || local.explored.stats.classes > 0 => {
+                    let found = specified.stuck(|matters| {
+                        problem.stuck(&runs, &mut |returned| {
+                            let goes_on = matters(returned);
+                            is_refused |= !goes_on;
+                            goes_on
+                        })
+                    });
+                    // A limit on executions that end does not make a stuck one uncertain.
+                    found.and(stop.clone().map_or(Progress::Ends, Progress::Undecided))
+                }
+                _ => match specified.lets_all_return() {
                     Ok(true) => {
                         let found = problem.stuck(&runs, &mut |_| true);
                         let stuck = found.so_far().0.clone().map(Box::new);

@@ -78,8 +78,8 @@ fn local_of(question: &Question<'_>, all: &[(World, Client)], generated: usize, 
     let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, all, &orbits, &generals));
     let positions: Vec<usize> = orbits.firsts().filter(|&i| is_here.as_ref().is_none_or(|here| here[i])).collect();
     for group in groups(&positions) {
-        // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
-        let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
+        // If time was over once, larger clients take too long as well. Another limit may not concern them.
+        let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(Stop::Time));
         generals.search(question, group, asks_progress);
         let ask = |&i: &usize| {
             let search =

@@ -30,7 +30,7 @@ pub(crate) struct Within {
     #[arg(long, value_name = "K")]
     loops: Option<usize>,
     /// The values that clients write.
-    #[arg(long, value_delimiter = ',', value_name = "V")]
+    #[arg(long, value_delimiter = ',', value_name = "V", allow_negative_numbers = true)]
     values: Option<Vec<i64>>,
     /// At most this many words in a message of a ring buffer, of the values that clients write.
     #[arg(long, value_name = "W", value_parser = at_least_one)]
@@ -51,11 +51,6 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// Returns this bound with the given arguments in place of its values.
-    pub(crate) fn of(&self, bound: Bound) -> Bound {
-        self.limited(vec![bound]).swap_remove(0)
-    }
-
     /// Returns these bounds with the given arguments in place of their values. If a shape or a number of objects was
     /// given, only the first bound is kept.
     pub(crate) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
@@ -76,7 +71,7 @@ impl Within {
                 bound.homes = homes.iter().map(|&n| n as u8).collect();
             }
             bound.members = self.members.map(|n| n as usize).or(bound.members);
-            bound.crashes = self.crashes.map_or(bound.crashes, |n| n as usize);
+            bound.crashes = self.crashes.map_or(bound.crashes, |n| (n as usize).min(bound.threads));
             bound.total = self.total.map(|n| n as usize).or(bound.total);
         }
         bounds

@@ -15,7 +15,7 @@ use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::cases::{self, NetworkCase};
-use super::shown::{Shown, is_good, repairs, table};
+use super::shown::{Shown, grouped, is_good, repairs, table};
 use super::{TableCell, TableRequest, decide};
 use crate::args::bounds::Within;
 use crate::args::share::ShareToFile;
@@ -35,7 +35,7 @@ pub(crate) const LIMIT: u64 = 60;
 
 #[derive(Args, Default)]
 #[command(
-    after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json\n  mowgli networks sv rbl --repair --html networks.html\n  mowgli networks mp.litmus --repair"
+    after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json\n  mowgli networks sv rbl --repair --html networks.html\n  mowgli networks mp.litmus --repair\n\nExit codes: of tests those of `mowgli litmus`. Of libraries 0 if each verdict is known, right or wrong, and 3 otherwise."
 )]
 pub(crate) struct NetworksArgs {
     /// The libraries over RDMA, and litmus tests or folders of them; all libraries, your own among them, if not given.
@@ -91,9 +91,9 @@ impl<'a> NetworkTable<'a> {
         Self { args, networks: if args.network.is_empty() { all() } else { args.network.clone() }, links }
     }
 
-    /// Returns the bound of a library: two threads on two nodes, with as many calls each as it takes to say anything.
-    fn bound(&self, entry: &Entry) -> Bound {
-        self.args.within.of(entry.through())
+    /// Returns the bounds of a library. Two threads on two nodes make as many calls each as it takes to say anything, or twice as many.
+    fn bounds(&self, entry: &Entry) -> Vec<Bound> {
+        self.args.within.limited(if self.args.through { vec![entry.through()] } else { entry.on_networks() })
     }
 
     /// Splits the names into paths of tests and names of libraries.
@@ -135,7 +135,7 @@ impl<'a> NetworkTable<'a> {
         }
         // The other libraries may stand below the chosen ones.
         let mut published = catalogue.entries().iter().filter_map(|entry| Some((entry, entry.variants.first()?)));
-        published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[self.bound(entry)]))?;
+        published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &self.bounds(entry)))?;
         Ok(hash)
     }
 
@@ -159,7 +159,7 @@ impl<'a> NetworkTable<'a> {
         let ask = TableRequest {
             is_chosen: &|entry| self.has(entry),
             networks: &self.networks,
-            bound: &|entry| self.bound(entry),
+            bounds: &|entry| self.bounds(entry),
             through: self.args.through,
             repair: self.args.repair,
             prove: prover.as_ref(),
@@ -181,7 +181,7 @@ impl<'a> NetworkTable<'a> {
         let of_cells = cells.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 });
         let code = of_tests.iter().map(|case| case.code).chain(of_cells).fold(0, worst);
         if !self.args.json {
-            print!("{}{}", table(&shown, (!self.args.wide).then(columns)), repairs(&shown));
+            print!("{}{}{}", table(&shown, (!self.args.wide).then(columns)), within(&cells), repairs(&shown));
         }
         if let Some(file) = &self.args.html {
             save(file, &Page { links: self.links, ..page(&of_tests, &cells) }.html())?;
@@ -224,6 +224,15 @@ impl<'a> NetworkTable<'a> {
         }
         Ok(all)
     }
+}
+
+/// Prints the bounds within which libraries have their verdicts.
+fn within(cells: &[TableCell]) -> String {
+    let known = cells.iter().filter(|cell| cell.verdict != "not defined");
+    let of = |(cells, (verdict, bound)): (Vec<&TableCell>, (String, String))| {
+        format!("{} {verdict} within {bound}\n", cells.iter().map(|cell| cell.library).unique().join(", "))
+    };
+    grouped(known, |cell| (cell.verdict.clone(), cell.bound.clone())).into_iter().map(of).collect()
 }
 
 /// Lists the files of litmus tests.

@@ -145,7 +145,7 @@ pub fn repairs(cells: &[Shown<'_>]) -> String {
 }
 
 /// Groups items by a key, in the order of the first item with each key.
-fn grouped<T, K: PartialEq>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(Vec<T>, K)> {
+pub(super) fn grouped<T, K: PartialEq>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(Vec<T>, K)> {
     let mut groups: Vec<(Vec<T>, K)> = Vec::new();
     for item in all {
         let own = key(&item);
