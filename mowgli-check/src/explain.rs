@@ -30,7 +30,7 @@ use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::{ends, replaced, with_problem};
 use crate::litmus::stuck;
-use crate::litmus::test::{Assertion, Claim, Model, Test};
+use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
 /// The number of ways to get a forbidden outcome that are printed in full.
@@ -53,10 +53,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// True if it is a client that never ends: its program asserts nothing but `ends`.
+    /// True if it is about stuck executions: its program asserts nothing else.
     #[must_use]
     pub fn is_endless(&self, test: &Test) -> bool {
-        test.assertions.is_empty() && test.liveness.iter().any(|claim| matches!(claim.claim, Claim::Ends))
+        test.assertions.is_empty() && !test.liveness.is_empty()
     }
 }
 

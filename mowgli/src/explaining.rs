@@ -10,7 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
-use crate::interrupt::Failure;
+use crate::interrupt::{Failure, Undecided};
 use crate::litmus::machine::answered;
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::replaced;
@@ -62,7 +62,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) assertion: Option<u64>,
     /// Explain the stuck executions of a litmus test, and not its assertions.
-    #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
+    #[arg(long, conflicts_with = "assertion")]
     pub(crate) stuck: bool,
     /// Print the execution as a graph in the DOT language.
     #[arg(long, conflicts_with_all = ["svg", "tikz", "pdf"])]
@@ -165,9 +165,8 @@ struct FindingLine<'a> {
 }
 
 /// Formats a finding as one line of JSON.
-fn line(explained: &explain::Explained) -> String {
-    let explain::Explained { finding, vacuous, test, .. } = explained;
-    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
+fn line(finding: &explain::Finding, vacuous: bool, test: &Test) -> String {
+    let line = FindingLine { finding, vacuous, warnings: &test.warnings };
     json(&line) + "\n"
 }
 
@@ -178,7 +177,7 @@ fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<
     let vacuous = if explained.vacuous && !explained.test.is_meant_vacuous() { 3 } else { 0 };
     if asked.args.json {
         // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
-        return Ok((Some(line(&explained)), vacuous));
+        return Ok((Some(line(&explained.finding, explained.vacuous, &explained.test)), vacuous));
     }
     let stopped = if explained.stop().is_some() { 3 } else { 0 };
     let code = worst(stopped, vacuous);
@@ -201,9 +200,9 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
         let finding = explain::read(catalogue, text).map_err(|e| e.within(&path))?;
         let test = parse_in(catalogue, "the finding's program", &finding.litmus).map_err(|e| e.within(&path))?;
         // A search finds its stuck executions again.
-        if finding.is_endless(&test) && !asked.args.json {
-            let (text, code) = explained_stuck(&test, &finding.implemented, asked)?;
-            let is_text = !(asked.form == ExplainForm::Dot || asked.form.is_drawn());
+        if finding.is_endless(&test) {
+            let (text, code) = explained_stuck(&test, &finding.litmus, &finding.implemented, asked)?;
+            let is_text = !(asked.form == ExplainForm::Dot || asked.form.is_drawn() || asked.args.json);
             return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
         }
         return explained_findings(vec![Ok(finding)], asked);
@@ -221,12 +220,14 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let with_stuck = speaks && own_semantics.is_none() && asked.args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
     let mut code = answer.verdict(&test).code();
-    if asked.args.stuck {
+    let is_data = asked.args.json || asked.args.out.is_some();
+    let is_only_stuck = test.assertions.is_empty() && !test.liveness.is_empty() && own_semantics.is_none();
+    if asked.args.stuck || is_only_stuck && is_data && asked.args.assertion.is_none() {
         if own_semantics.is_some() {
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
         }
-        let (text, own) = explained_stuck(&test, &asked.args.implemented, asked)?;
+        let (text, own) = explained_stuck(&test, text, &asked.args.implemented, asked)?;
         return Ok((out + &text, worst(code, own)));
     }
     if !(with_stuck && test.assertions.is_empty()) {
@@ -239,7 +240,7 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
         code = worst(code, own);
     }
     if with_stuck {
-        let (claims, own) = explained_claims(&test, asked)?;
+        let (claims, own) = explained_claims(&test, text, asked)?;
         out += if test.assertions.is_empty() { "" } else { "\n" };
         out += &claims;
         code = worst(code, own);
@@ -248,18 +249,43 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
 }
 
 /// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
-fn explained_claims(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
-    let (text, code) = explained_stuck(test, &asked.args.implemented, asked)?;
+fn explained_claims(test: &Test, text: &str, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let (text, code) = explained_stuck(test, text, &asked.args.implemented, asked)?;
     let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
     Ok((claims + &text, code))
 }
 
-/// Returns the text about the stuck executions of a test with these implementations, and the exit code.
-fn explained_stuck(test: &Test, implemented: &[String], asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+/// Returns the text about the stuck executions of a test with these implementations, and the exit code. As a finding it has the
+/// first of them.
+fn explained_stuck(
+    test: &Test,
+    litmus: &str,
+    implemented: &[String],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), Failure> {
     let ExplainRequest { catalogue, limits, .. } = *asked;
     let path = asked.args.file.display();
     let found = explain::standstills(catalogue, test, implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
+    if asked.args.json || asked.args.out.is_some() {
+        if let (None, Some(stop)) = (&found.first, &found.stop) {
+            let undecided = Undecided::new(format!("{}: whether an execution is stuck", test.name), stop.clone());
+            return if asked.args.json { Ok((stopped_line(&undecided), 3)) } else { Err(undecided.into()) };
+        }
+        let finding = explain::Finding {
+            title: format!("{}: {} execution is stuck", test.name, if found.first.is_some() { "an" } else { "no" }),
+            litmus: litmus.to_owned(),
+            implemented: implemented.to_vec(),
+            assertion: 0,
+            execution: found.first.as_ref().map(|(_, execution, _)| execution.clone()),
+        };
+        if let Some(out) = &asked.args.out {
+            keep(out, &[explain::written(&finding)])?;
+        }
+        if asked.args.json {
+            return Ok((line(&finding, false, test), code));
+        }
+    }
     if asked.form == ExplainForm::Dot || asked.form.is_drawn() {
         let (libraries, execution, judged) = found.first.ok_or_else(|| {
             InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))

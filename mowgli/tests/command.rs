@@ -21,6 +21,9 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     // It is missing at the end of the line, and not where the next one begins.
     says("put(y, x) ;", "put(y, x)", "slip.litmus:4:11\n");
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
+    says("(x=1)", "(x=1 && y=1)", "there is no && in a condition: it is written as /\\");
+    says("(x=1)", "!(x=1)", "there is no ! in a condition: it is written as ~");
+    says("allowed", "never", "did you mean forbidden?");
 }
 
 /// Store buffering has an execution that no interleaving has. It comes with its cycle.
@@ -834,7 +837,7 @@ fn a_mistake_need_not_show_at_a_variants_first_bounds() {
 }
 
 #[test]
-fn an_execution_is_printed_as_json() {
+fn an_execution_is_printed_json() {
     let folder = tempfile::tempdir().unwrap();
     let good = file(folder.path(), "good.litmus", GOOD);
     let ran = mowgli(&["explain", "--json", &good]);
@@ -903,6 +906,13 @@ fn polls_have_two_engines_and_a_walk() {
     is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas, rfaa and rxchg are of RDMA_TSO"]);
 }
 
+/// Runs the command; its exit code and the first line of its output, as JSON.
+fn json(args: &[&str]) -> (i32, serde_json::Value) {
+    let ran = mowgli(args);
+    let line = ran.out.lines().next().unwrap_or_default();
+    (ran.code, serde_json::from_str(line).expect("JSON"))
+}
+
 /// A claim about all executions is vacuous if none ends: it does not hold then unless the test expects this.
 #[test]
 fn a_test_no_execution_of_which_ends_is_vacuous() {
@@ -915,11 +925,6 @@ fn a_test_no_execution_of_which_ends_is_vacuous() {
         assert!(ran.out.contains("Vacuous\nCondition forbidden (z=0)") && !ran.out.contains("Ok"), "{}", ran.out);
         assert!(ran.out.contains("Vacuous: no execution ends: a thread"), "{}", ran.out);
     }
-    let json = |args: &[&str]| {
-        let ran = mowgli(args);
-        let line = ran.out.lines().next().unwrap_or_default();
-        (ran.code, serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
-    };
     let (code, line) = json(&["litmus", "--json", &test]);
     assert_eq!((code, &line["vacuous"], &line["complete"]), (3, &true.into(), &true.into()), "{line}");
     assert!(line["assertions"].as_array().is_some_and(|all| all.iter().all(|a| a["holds"].is_null())), "{line}");
@@ -1332,8 +1337,24 @@ fn clients_that_never_end_are_kept_and_explained() {
             assert!(explained.out.contains(part), "{part} is not in\n{}{}", explained.out, explained.err);
         }
         assert!(mowgli(&["explain", &kept, "--svg"]).out.starts_with("<svg"));
-        is_bad(&["explain", &kept, "--json"], &["a client that never ends"]);
+        let (_, line) = json(&["explain", "--json", &kept]);
+        assert!(line["execution"].is_object() && line["litmus"].as_str().is_some_and(|text| text.contains("ends")));
     }
+}
+
+/// A test that only speaks of stuck executions has a finding, as one about outcomes has.
+#[test]
+fn stuck_executions_are_findings() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = file(folder.path(), "waits.litmus", "RDMA_TSO waits\n{ x@1 = 0; }\n P1@1 ;\n await x = 1 ;\nends\n");
+    let (code, line) = json(&["explain", "--json", &waits]);
+    assert_eq!((code, line["title"].as_str()), (3, Some("waits: an execution is stuck")), "{line}");
+    let kept = folder.path().join("kept.ron").display().to_string();
+    assert!(mowgli(&["explain", &waits, "--out", &kept]).out.contains("P1"));
+    assert!(mowgli(&["explain", &kept]).out.contains("an execution is stuck"));
+    let over = file(folder.path(), "over.litmus", "RDMA_TSO over\n{ x@1 = 0; }\n P1@1 ;\n x := 1 ;\nends\n");
+    let (code, line) = json(&["explain", "--json", &over]);
+    assert_eq!((code, line["execution"].is_null()), (0, true), "{line}");
 }
 
 #[test]

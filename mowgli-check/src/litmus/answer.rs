@@ -122,7 +122,8 @@ impl Serialize for TestVerdict {
 }
 
 /// The explanation for a program of which no execution ends.
-pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
+pub const WHY_NONE: &str =
+    "a thread waits for what never happens, makes a call that cannot be, or assumes what is never true";
 
 /// Returns the error in a test that has no meaning, for this reason. Its place is the statement that the reason names.
 #[must_use]

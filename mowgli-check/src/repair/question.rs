@@ -206,7 +206,12 @@ const WAYS: usize = 20;
 impl Repairable for RepairQuestion<'_> {
     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
-        Ok(self.explore(&test, &mut |values| is_wrong(&test, &values))? || self.wants_end && self.is_stuck(set)?)
+        // A wrong access needs an execution that has it, so further edits can only take it away.
+        let is_wrong = match self.explore(&test, &mut |values| is_wrong(&test, &values)) {
+            Err(Stop::IllDefined(_)) => true,
+            found => found?,
+        };
+        Ok(is_wrong || self.wants_end && self.is_stuck(set)?)
     }
 
     /// True if some execution ends, every outcome that is to be allowed is still there, and nothing is stuck that was

@@ -390,7 +390,7 @@ function test(row, i, editor) {
   for (const [claim, holds] of row.liveness) item.append(make("p", {}, verdict(holds === true ? "Ok" : holds === false ? "No" : "Undecided", holds), ` ${claim}`));
   if (editor && editor.kept) item.append(no_machine(row) ? make("p", { class: "soft" }, no_machine(row)) : machine_of(row, editor, editor.begin));
   item.append(make("h3", {}, outcomes(row)));
-  if (!row.outcomes.length && !row.stopped) item.append(make("p", { class: "bad" }, "Vacuous: no execution ends: a thread waits for what never happens, or makes a call that cannot be."));
+  if (!row.outcomes.length && !row.stopped) item.append(make("p", { class: "bad" }, "Vacuous: no execution ends: a thread waits for what never happens, makes a call that cannot be, or assumes what is never true."));
   const drawn = make("div", {}), built = [];
   const execution_of = k => built[k] = built[k] || execution(row, row.outcomes[k], k, editor);
   if (row.outcomes.length) item.append(table([...row.names, row.stopped ? "executions found" : "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);

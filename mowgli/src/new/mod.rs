@@ -217,7 +217,7 @@ fn files(name: &str, sources: &Sources, parts: &ExampleParts) -> Vec<(String, St
         ("command/Cargo.toml".to_owned(), fill(COMMAND)),
         ("command/main.rs".to_owned(), fill(MAIN)),
         ("README.md".to_owned(), fill(README)),
-        (".gitignore".to_owned(), "/target\n".to_owned()),
+        (".gitignore".to_owned(), "/target\n*.pending-snap\n*.snap.new\n".to_owned()),
     ]
 }
 

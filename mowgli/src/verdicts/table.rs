@@ -5,9 +5,11 @@ use std::io::stdout;
 use std::path::Path;
 
 use comfy_table::{Table, TableComponent, presets};
+use itertools::Itertools;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::format::{Format, Record};
@@ -39,6 +41,8 @@ pub(crate) struct Verdicts {
     /// Counterexamples as text; they are printed after all verdicts.
     details: String,
     table: Table,
+    /// The rest of each bound, with the rows that have it.
+    within: Vec<(String, Vec<String>)>,
     /// The columns that the table has.
     columns: &'static [usize],
     records: Vec<Record>,
@@ -79,7 +83,7 @@ impl Verdicts {
         }
         table.set_header(columns.iter().map(|&column| HEADER[column]));
         let (details, records, findings) = (String::new(), Vec::new(), Vec::new());
-        Self { printing, details, table, columns, records, findings, code: 0 }
+        Self { printing, details, table, within: Vec::new(), columns, records, findings, code: 0 }
     }
 
     /// Adds an implementation that was not checked, because the command was interrupted before.
@@ -112,6 +116,11 @@ impl Verdicts {
                 }
                 let row = row(c, printing.is_wide);
                 self.table.add_row(self.columns.iter().map(|&column| &row[column]));
+                let (beside, [name, ..]) = (beside(&c.bound), row);
+                match self.within.iter_mut().find(|(known, _)| *known == beside) {
+                    Some((_, names)) => names.push(name),
+                    None => self.within.push((beside, vec![name])),
+                }
             }
         }
         if printing.has_counts {
@@ -140,6 +149,11 @@ impl Verdicts {
                 println!("\n{}", self.details.trim_end());
             }
             println!("\n{table}");
+            if self.columns == NARROW {
+                self.within
+                    .iter()
+                    .for_each(|(beside, names)| println!("{beside}: {}", names.iter().unique().join(", ")));
+            }
         }
     }
 
@@ -179,6 +193,12 @@ fn unreached(c: &Checked) -> String {
     } else {
         format!("{}: in no execution: {all}\n", named(c.library, c.variant))
     }
+}
+
+/// Returns what a bound says beside its word: the values that clients write, and how many objects and iterations there are at most.
+fn beside(bound: &Bound) -> String {
+    let objects = if bound.objects > 1 { format!(", objects {}", bound.objects) } else { String::new() };
+    format!("values {{{}}}{objects}, loops {}", bound.values.iter().join(", "), bound.loops)
 }
 
 /// Returns one line, for example `bal (no-fence) 2x2x1: unsound, as expected in 0.35 s`.

@@ -153,8 +153,8 @@ impl Reader<'_> {
             Code::Unsupported,
             format!("{text} does more than look, so await may not make it again and again"),
             format!(
-                "write a loop, as a := {text}, and while a != 1 {{, with a := {text} in its block; a library says in the method \
-                 table which calls only look, as fn check = Check(x: Object) -> Value, looks;"
+                "write a loop, as a := {text}, and below while, with the opposite of what is awaited of a, and a := {text} in its \
+                 block; a library says in the method table which calls only look, as fn check = Check(x: Object) -> Value, looks;"
             ),
         )
     }

@@ -66,6 +66,36 @@ fn foreign(text: &str, error: &Error<Rule>) -> Option<InputError> {
     Some(InputError::new(Code::Syntax, message).at(Place::of("", text, start..start + word.len())))
 }
 
+/// The words by which other languages join and negate conditions, each with its form here.
+const CONNECTIVES: [(&str, &str); 6] =
+    [("&&", "/\\"), ("||", "\\/"), ("and", "/\\"), ("or", "\\/"), ("not", "~"), ("!", "~")];
+
+/// Returns the error for a condition that another language would join or negate so. The parser fails before or at the word.
+fn joined(text: &str, error: &Error<Rule>) -> Option<InputError> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let begin = text[..*at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    let is_condition = ["if ", "while ", "assume "].into_iter().chain(FOOTERS).any(|word| line.contains(word));
+    let rest = &text[*at..begin + line.len()];
+    // Behind a name or a number stands the word, or another character of the name.
+    let skipped =
+        rest.find(|c: char| !c.is_alphanumeric()).filter(|_| !rest.starts_with(char::is_alphabetic)).unwrap_or(0);
+    let start = *at + skipped + (rest[skipped..].len() - rest[skipped..].trim_start().len());
+    let (word, form) = CONNECTIVES.into_iter().find(|(word, _)| {
+        let behind = text[start..].strip_prefix(word).map(|behind| behind.starts_with(char::is_alphanumeric));
+        behind.is_some_and(|goes_on| !goes_on || !word.ends_with(char::is_alphabetic))
+    })?;
+    let message = format!("there is no {word} in a condition: it is written as {form}");
+    let place = Place::of("", text, start..start + word.len());
+    is_condition.then(|| InputError::new(Code::Syntax, message).at(place).help("as a=1 /\\ ~(b=1 \\/ c=1)"))
+}
+
+/// Words of other languages that begin assertions, each with its form here.
+const QUANTIFIERS: [(&str, &str); 5] =
+    [("never", "forbidden"), ("always", "forall"), ("assert", "forall"), ("possible", "allowed"), ("final", "allowed")];
+
 /// The words that begin lines below the table.
 const FOOTERS: [&str; 10] =
     ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous", "hangs", "stuck", "ends"];
@@ -80,7 +110,10 @@ fn misspelt(text: &str, error: &Error<Rule>) -> Option<InputError> {
     let start = if is_word { *at } else { text[..*at].trim_end().rfind('\n')? + 1 };
     let line = &text[start..];
     let word = &line[..line.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '~').unwrap_or(line.len())];
-    let near = did_you_mean(word, FOOTERS).filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
+    let other =
+        QUANTIFIERS.into_iter().find(|(other, _)| *other == word).map(|(_, form)| format!("did you mean {form}?"));
+    let near = other.or_else(|| did_you_mean(word, FOOTERS));
+    let near = near.filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
     let place = Place::of("", text, start..start + word.len());
     Some(InputError::new(Code::Unknown, format!("{word} is no assertion")).at(place).help(near))
 }
@@ -89,6 +122,9 @@ fn misspelt(text: &str, error: &Error<Rule>) -> Option<InputError> {
 pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
     if let Some(foreign) = foreign(text, &error) {
         return foreign;
+    }
+    if let Some(joined) = joined(text, &error) {
+        return joined;
     }
     if let Some(misspelt) = misspelt(text, &error) {
         return misspelt;
