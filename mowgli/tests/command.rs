@@ -24,6 +24,9 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     says("(x=1)", "(x=1 && y=1)", "there is no && in a condition: it is written as /\\");
     says("(x=1)", "!(x=1)", "there is no ! in a condition: it is written as ~");
     says("allowed", "never", "did you mean forbidden?");
+    says("(x=1)", "x=1", "help: an assertion has its condition in parentheses");
+    says("put(y, x)", "put y, x", "help: a call has its arguments in parentheses");
+    says("y@2 = 0; }", "y@2 = 0;", "help: the declarations end with }");
 }
 
 /// Store buffering has an execution that no interleaving has. It comes with its cycle.
@@ -590,12 +593,13 @@ fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
     let (first, rest) = out.split_once('\n').expect("lines");
     assert!(first.starts_with("bal (no-fence) 2x2x1: unsound, as expected in "), "{out}");
     let (details, table) = rest.rsplit_once("\n\n").expect("a table");
-    let row = table.lines().last().expect("a row").split_whitespace().collect::<Vec<_>>();
+    assert!(table.trim_end().ends_with("\nvalues {1}, loops 1: bal:no-fence"), "{out}");
+    let row = table.lines().rev().nth(1).expect("a row").split_whitespace().collect::<Vec<_>>();
     assert!(
         row.starts_with(&["bal:no-fence", "2x2x1"]) && row[row.len() - 3..row.len() - 1] == ["unsound", "-"],
         "{out}"
     );
-    assert!(table.lines().count() == 3 && details.contains("// finding"), "{out}");
+    assert!(table.lines().count() == 4 && details.contains("// finding"), "{out}");
     let missed =
         mowgli(&["check", "wlock", "--variant", "no-broadcast", "--threads", "1", "--nodes", "1", "--calls", "2"]);
     assert!(missed.out.contains(": sound (expected blocks) in "), "{}", missed.out);
@@ -627,7 +631,7 @@ fn a_timeout_holds_while_clients_are_listed() {
     assert!(start.elapsed().as_secs() < 40, "{:?}", start.elapsed());
     assert!(ran.code == 3 && ran.out.contains(": undecided: the limit of steps or time was reached"), "{}", ran.out);
     let (_, table) = ran.out.rsplit_once("\n\n").expect("a table");
-    assert!(table.lines().count() == 3, "{}", ran.out);
+    assert!(table.lines().count() == 4, "{}", ran.out);
 }
 
 /// Every client within the bound is accounted for.

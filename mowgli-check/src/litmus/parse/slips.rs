@@ -184,8 +184,21 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     };
     // The cell in which the parser fails, as far as it goes.
     let cell = before.rsplit(['|', ';', '{', '}', '\n']).next().unwrap_or_default();
+    let is_call_of = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if let Some(help) = operator(before, rest) {
         Some(help)
+    } else if !before.contains('}') && (rest.starts_with(":=") || rest.starts_with('(')) {
+        Some("the declarations end with }, and below it stand the threads")
+    } else if asserts(line) && before.ends_with(' ') && !rest.starts_with('(') {
+        Some("an assertion has its condition in parentheses, as allowed (a=1 /\\ b=0)")
+    } else if rest.starts_with('+') && before.ends_with('+') {
+        Some("there is no ++: write a := a + 1, with a register a")
+    } else if before.contains('}')
+        && before.ends_with(' ')
+        && is_call_of(cell.trim())
+        && rest.starts_with(char::is_alphabetic)
+    {
+        Some("a call has its arguments in parentheses, as put(y, x)")
     } else if cell.matches('(').count() > cell.matches(')').count() && !rest.trim_start().starts_with(')') {
         Some("a parenthesis is open here: each ( has its )")
     } else if !before.contains('}') {
@@ -233,6 +246,7 @@ fn describe(rule: Rule) -> String {
         Rule::roles => "threads, as P1 -> {P2}".into(),
         Rule::value => "a value".into(),
         Rule::at => "a node, as at 1".into(),
+        Rule::head => "a row of threads, as P1@1 | P2@2 ;".into(),
         Rule::words => "a size, as [2]".into(),
         Rule::size => "a size, as size 4".into(),
         Rule::begins => "an initial value, or threads, after =".into(),
