@@ -52,6 +52,8 @@ pub struct ProofOptions {
     pub confirms: bool,
     /// True to keep the questions: [`ObligationResult::file`] prints them.
     pub keep: bool,
+    /// True to go on where something is open, so that the result names more of it. There is no proof either way.
+    pub diagnoses: bool,
 }
 
 /// The way in which an obligation was closed.
@@ -370,6 +372,9 @@ impl Attempt<'_> {
         proof.rows = rows;
         for (k, kind) in self.model.kinds.iter().enumerate() {
             for (p, promise) in kind.abstract_.iter().enumerate() {
+                if !self.options.diagnoses && !proof.errors.is_empty() {
+                    return Ok(proof);
+                }
                 let (role, rows, obligations, plain) = self.image(kind, promise)?;
                 proof.plain += plain;
                 match role {
@@ -400,7 +405,12 @@ impl Attempt<'_> {
             for obligation in consistency.into_iter().chain(self.model.carried()).chain(rounds) {
                 let theory = larger.as_ref().filter(|_| of_larger.contains(&questions.len())).unwrap_or(&theory);
                 let open = open(&proof.rows);
-                let solvers = if self.goes_on || open < OPEN { self.options.solvers.clone() } else { Vec::new() };
+                let most = if self.options.diagnoses { OPEN } else { 1 };
+                let solvers = if self.goes_on && self.options.diagnoses || open < most {
+                    self.options.solvers.clone()
+                } else {
+                    Vec::new()
+                };
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.at_most(LATE) };
                 let options = ProofOptions { solvers, limit, ..self.options.clone() };
                 proof.rows.push(answered(self.model, &options, theory, &obligation));

@@ -92,8 +92,14 @@ impl Case {
     fn proof(&self) -> Proof {
         let limit = SolverLimit::of(SolverLimit::SECOND / 2);
         // No solver confirms the simplifier, so that its errors show.
-        let options =
-            ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: 20_000, confirms: false, keep: false };
+        let options = ProofOptions {
+            solvers: vec![SolverProgram::Z3],
+            limit,
+            executions: 20_000,
+            confirms: false,
+            keep: false,
+            diagnoses: false,
+        };
         prove(&source(&self.entry, self.implementation.clone()), &options)
     }
 
@@ -357,7 +363,13 @@ fn pieces(library: &str, x: Expr) -> Pieces {
         ),
     };
     sets.extend([all_nodes(), others()]);
-    Pieces { reads, effects, sets, literals: vec![0, 1, 2, 3] }
+    let searched = vec![match library {
+        "sv" => operation(move |_, _| Wait::read(copy(None))),
+        "bal" => operation(move |_, _| Sv::read(own("count"))),
+        "wlock" => operation(move |_, t| Sv::read(x.part("passed", [t.unwrap_or(me())]))),
+        _ => operation(move |_, _| Wait::read(own("got"))),
+    }];
+    Pieces { reads, effects, searched, sets, literals: vec![0, 1, 2, 3] }
 }
 
 /// Changes a random method: random statements before or after a call or at the end, or in its place in some case. Or a call is

@@ -123,6 +123,7 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
         executions: EXECUTIONS,
         confirms: true,
         keep: false,
+        diagnoses: true,
     };
     if !prove(&source, &options).is_proved() {
         return End::Open;

@@ -130,7 +130,14 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
     let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
     prove(
         &source,
-        &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, confirms: true, keep: library == "sv" },
+        &ProofOptions {
+            solvers: vec![SolverProgram::Z3],
+            limit,
+            executions,
+            confirms: true,
+            keep: library == "sv",
+            diagnoses: true,
+        },
     )
 }
 
@@ -147,7 +154,7 @@ fn proved_by(
 ) -> Proof {
     let source = source(entry, implementation);
     let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
-    prove(&source, &ProofOptions { solvers, limit, executions, confirms: true, keep: false })
+    prove(&source, &ProofOptions { solvers, limit, executions, confirms: true, keep: false, diagnoses: true })
 }
 
 /// Returns the errors that kept the prover from a proof, in words.
@@ -774,6 +781,7 @@ fn no_broken_barrier_is_proved() {
         executions: EXECUTIONS / 6,
         confirms: true,
         keep: false,
+        diagnoses: true,
     };
     let proof = prove(&source, &options);
     assert!(open(&proof).contains(&"lemma: the n-th call finds n in its counter"), "{:?}", open(&proof));
@@ -829,8 +837,14 @@ fn says_nothing() -> Vec<Lemma> {
 
 fn robust(cpu: Cpu, variant: &str) -> Proof {
     let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options =
-        ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, confirms: true, keep: true };
+    let options = ProofOptions {
+        solvers: vec![SolverProgram::Z3],
+        limit,
+        executions: EXECUTIONS,
+        confirms: true,
+        keep: true,
+        diagnoses: true,
+    };
     robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -864,8 +878,14 @@ fn no_variant_of_robustness_is_proved() {
 
 fn compiled(variant: &str) -> Proof {
     let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options =
-        ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, confirms: true, keep: true };
+    let options = ProofOptions {
+        solvers: vec![SolverProgram::Z3],
+        limit,
+        executions: EXECUTIONS,
+        confirms: true,
+        keep: true,
+        diagnoses: true,
+    };
     polls::proved(variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -937,7 +957,14 @@ fn certificates_of_slock() {
     let (limit, executions) = (SolverLimit::of(20 * SolverLimit::SECOND), EXECUTIONS);
     let proof = prove(
         &source,
-        &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, confirms: true, keep: true },
+        &ProofOptions {
+            solvers: vec![SolverProgram::Z3],
+            limit,
+            executions,
+            confirms: true,
+            keep: true,
+            diagnoses: true,
+        },
     );
     let queries = proof.rows.iter().flat_map(|row| &row.questions).enumerate();
     let leaves: Vec<(String, &Query)> = queries.map(|(i, query)| (format!("slock-{i}"), query)).collect();

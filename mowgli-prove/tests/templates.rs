@@ -178,6 +178,26 @@ fn parts_that_overlap_have_no_template() {
     assert!(matches!(&inside[..], [one] if one.contains("is a part of x.released, which belongs to ")), "{inside:?}");
 }
 
+/// A read is counted with its call only if no loop leaves out other reads, because each of them counts, too.
+#[test]
+fn what_a_loop_leaves_out_is_not_counted() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let published = entry.variants[0].implementation.clone();
+    let counts = |looks: bool| {
+        let count = |x: Expr| x.part("count", [me()]);
+        let look = |x: Expr| if looks { Sv::read(count(x)) } else { Body::unit() };
+        let bodies = bodies! { Barrier:
+            BAR { x } by members(x) => { Sv::read(count(x)); loop { look(x); Sv::gf(all_nodes()); break } }
+        };
+        let source = source(entry, Arc::new(published.clone().with("looks", &bodies)));
+        let kinds = source.kinds().unwrap();
+        let theory = LibraryTheory::new(&source, &kinds).unwrap().below;
+        theory.axioms().any(|(words, _)| words == "the n-th aCR of Read is of the n-th BAR")
+    };
+    assert!(counts(false) && !counts(true));
+}
+
 /// An object that nobody declares, of another library, or of the client: a call of it is not well defined, whatever the path.
 #[test]
 fn calls_of_other_objects_have_no_template() {
@@ -680,7 +700,10 @@ fn what_is_open_for_want_of_a_template_is_named() {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variant(variant).unwrap().implementation.clone());
         let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
-        prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false })
+        prove(
+            &source,
+            &ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false, diagnoses: true },
+        )
     };
     let proof = of("kvstore", "published");
     assert!(!proof.is_proved() && proof.rows.iter().all(|row| !row.is_shown() && row.result() == "open"));
@@ -716,7 +739,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
 #[test]
 fn nothing_is_proved_without_a_solver() {
     let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), EXECUTIONS / 30);
-    let options = ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false };
+    let options = ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false, diagnoses: true };
     let proof = robust::proved(Cpu::Sc, "published", &options).unwrap();
     assert!(proof.errors.is_empty() && proof.rows.iter().all(|row| !row.is_shown()));
 }

@@ -138,7 +138,14 @@ impl RepairArgs {
 /// The options of a proof of what a weakening leaves.
 fn proof() -> ProofOptions {
     let limit = SolverLimit::of(10 * SolverLimit::SECOND);
-    ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions: EXECUTIONS, confirms: true, keep: false }
+    ProofOptions {
+        solvers: vec![SolverProgram::Z3],
+        limit,
+        executions: EXECUTIONS,
+        confirms: true,
+        keep: false,
+        diagnoses: true,
+    }
 }
 
 #[cfg(test)]

@@ -756,6 +756,7 @@ fn the_prover_names_puts_that_are_delivered() {
             executions: 1,
             confirms: true,
             keep: false,
+            diagnoses: true,
         };
         let found = proved(&entry, &variant, &options, 0).expect("no error in the entry");
         assert_ne!(found.word(), ProofVerdict::Proved, "{name}");

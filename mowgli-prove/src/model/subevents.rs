@@ -110,11 +110,12 @@ impl<'a> LibraryTheory<'a> {
         for (kind, role) in family.roles.iter().filter(|(_, role)| !role.in_loop) {
             let (library, method, _) = kind.made[role.position.0];
             let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
+            let is_looked = kinds.iter().any(|k| k.looked.contains(&(library, method)));
             let method = kind.method();
             let is_alone = method.is_some_and(|method| {
                 kinds.iter().filter(|k| k.forms.iter().any(|form| form.method == method)).count() == 1
             });
-            if made == 1 && is_alone && kind.is_counted_by(role.position.0) {
+            if made == 1 && !is_looked && is_alone && kind.is_counted_by(role.position.0) {
                 let same = equal(family.common("nth", [&s]), app("nth.call", [family.call(&s)]));
                 let words = format!("the n-th {} is of the n-th {}", role.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));

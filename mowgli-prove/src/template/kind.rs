@@ -239,6 +239,8 @@ pub struct Kind {
     pub(crate) promised: Vec<Segment>,
     /// The position of an event after which reads are left out. They are calls of the same method.
     pub(crate) left_out: Option<usize>,
+    /// The libraries and methods of calls that loops leave out, of which there may be any number.
+    pub(crate) looked: BTreeSet<(Name, Name)>,
     /// The arguments that are objects in which the threads of all calls take part.
     pub takes_part: Vec<usize>,
 }
@@ -377,6 +379,9 @@ impl Kind {
     /// True if two methods are called once each and with equal arguments, or neither is called.
     #[must_use]
     pub fn makes_together(&self, methods: [(Name, Name); 2]) -> bool {
+        if methods.iter().any(|of| self.looked.contains(of)) {
+            return false;
+        }
         let calls = methods
             .map(|of| (0..self.made.len()).filter(|&i| (self.made[i].0, self.made[i].1) == of).collect::<Vec<usize>>());
         let is_alone = |event: usize| self.concrete.iter().all(|r| r.position.0 != event || !r.each_event);

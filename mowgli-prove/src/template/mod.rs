@@ -35,7 +35,7 @@ use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element, shape_of};
 use crate::template::source::ProofSource;
-use crate::template::symbolic::{Path, PathCall, method_of, returns};
+use crate::template::symbolic::{LeftOutCall, Path, PathCall, method_of, returns};
 use crate::template::values::{PathCondition, SymbolicExecutor, is_of_world, result};
 
 /// A kind of calls, with its case.
@@ -374,6 +374,7 @@ impl<'a> ProofSource<'a> {
             subs: Vec::new(),
             promised: Vec::new(),
             left_out: path.as_many_after,
+            looked: cases.all.iter().flat_map(|case| &case.path.left_out).map(LeftOutCall::method).collect(),
             takes_part,
         };
         for (position, (times, _, of)) in made.iter().enumerate() {

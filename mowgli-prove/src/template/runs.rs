@@ -1,13 +1,13 @@
 //! Tests of symbolic execution against runs: each run of a body is an instance of a path.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fastrand::Rng;
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, ExprTerm, Scope, Var, all_nodes, all_threads, here, members, nodes, range};
+use mowgli_core::expr::{Expr, ExprTerm, Scope, Var, all_nodes, all_threads, here, me, members, nodes, range};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::body::{Body, CallTerm, body};
@@ -266,6 +266,7 @@ fn compared(seed: u64, bodies: usize) -> [usize; 2] {
             operation(move |_, _| Sv::bcast(x, Val::NoWid, all_nodes().without(here()))),
             operation(move |_, _| Wait::wait(x.wid("d"))),
         ],
+        searched: vec![operation(move |_, t| Wait::read(part(t)))],
         sets: vec![
             all_nodes(),
             all_nodes().without(here()),
@@ -367,4 +368,34 @@ fn a_for_is_abstracted_for_each_number_of_elements() {
         body! { for n in (others()) { if (v == 1) { Wait::write(copy(n), v) } } v },
     ];
     assert!(differ.iter().all(|body| paths(&below, body).is_none()));
+}
+
+/// Two searches of one text. Each ends at any thread, so one may end at the own thread, and the other one elsewhere.
+#[test]
+fn searches_of_one_text_end_at_any_threads() {
+    let below = Libraries::over(to).with(Memory).with(Variables);
+    let [x, v]: [Expr; 2] = [(0, "x"), (1, "v")].map(|(i, name)| ExprTerm::Arg(i, name).into());
+    let copy = |n: Expr| x.part("copy", [n]);
+    let ends = |end: &dyn Fn(Expr) -> Body| {
+        let round = |t: Expr| body! { let p = Wait::read(copy(t)); if (p == v) { end(t) } };
+        Body::each("t", all_threads(), round).repeat()
+    };
+    let by_number = ends(&|t| body! { if (t.is(me())) { break 0 } else { break 1 } });
+    let by_thread = ends(&|t| body! { break t });
+    let mut rng = Rng::with_seed(70);
+    for search in [by_number, by_thread] {
+        let twice = Body::collect("k", Expr::tuple([1.into(), 2.into()]), |_| search);
+        let body = twice.bind("both", |both| {
+            body! { if ((both.item(0)) == (both.item(1))) { Wait::write(copy(here()), 0) } else { Wait::write(copy(here()), 1) } }
+        });
+        let paths = paths(&below, &body).expect("each search is one read");
+        let mut written = BTreeSet::new();
+        for _ in 0..400 {
+            let client = client(&mut rng);
+            let Some(run) = run(&mut rng, &client, &body) else { continue };
+            written.extend(run.0.last().map(|(call, _)| call.args[1]));
+            assert!(is_on_a_path(&paths, &client, &run), "{run:?} is on no path of\n{body}\n{paths:#?}");
+        }
+        assert_eq!(written.len(), 2, "both ends occur");
+    }
 }

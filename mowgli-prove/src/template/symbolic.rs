@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::few::Few;
+use mowgli_core::ids::Name;
 use mowgli_core::library::Hints;
 use mowgli_core::term::body::{Body, CallTerm};
 use mowgli_core::term::code::{Activation, CodePoint, CodeState, CodeSurroundings, OpenPoint};
@@ -74,6 +75,13 @@ pub(crate) struct LeftOutCall {
     pub facts: Vec<PathCondition>,
     /// True if it reads and writes nothing, in each way that is possible under these conditions.
     pub looks: bool,
+}
+
+impl LeftOutCall {
+    /// Returns its library and its method.
+    pub fn method(&self) -> (Name, Name) {
+        (self.call.library, Name::new(self.call.method))
+    }
 }
 
 /// Calls that are made one after the other: once, or together for each of some nodes, threads or rounds.
@@ -622,7 +630,10 @@ impl SymbolicExecutor<'_> {
             };
             let mut known: BTreeMap<usize, Expr> = calls.iter().enumerate().next_back().map(last).into_iter().collect();
             let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
-            let facts = facts.into_iter().map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
+            // Of the thread at which a search ends nothing is known, because a search of the same text may end at another one.
+            let is_found = |var: &Var| element == Some(*var);
+            let facts = facts.into_iter().filter(|fact| !has_variable(fact.condition, is_found));
+            let facts = facts.map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
             let mut ended = SymbolicState { code: after.code, ..state.clone() };
             ended.left_out.extend(left_out.iter().cloned());
             if let Some(last) = calls.last() {
@@ -631,8 +642,15 @@ impl SymbolicExecutor<'_> {
                 let calls = vec![PathCall { call, name: last.name, ends_loop: true }];
                 ended.steps.push(PathStep { times, element, calls });
             }
-            let end = if let SymbolicEnd::Value(v) = end { SymbolicEnd::Value(renamed(v)) } else { end };
-            ended.code.change(renamed);
+            let somebody = element.map(|found| self.unknown(found.name));
+            let mut behind = |e: Expr| {
+                renamed(e.replaced(&mut |term| match term {
+                    ExprTerm::Var(var) if is_found(var) => somebody,
+                    _ => None,
+                }))
+            };
+            let end = if let SymbolicEnd::Value(v) = end { SymbolicEnd::Value(behind(v)) } else { end };
+            ended.code.change(behind);
             ends.push(((ended, end), facts));
         }
         Ok(merged(ends))

@@ -88,6 +88,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         executions: EXECUTIONS,
         confirms: true,
         keep: args.emit.is_some() || args.certificates.is_some(),
+        diagnoses: true,
     };
     let search = usize::try_from(args.search).unwrap_or(usize::MAX).saturating_mul(100);
     let (emit, certificates) = (args.emit.as_ref(), args.certificates.as_ref());

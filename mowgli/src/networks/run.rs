@@ -153,7 +153,14 @@ impl<'a> NetworkTable<'a> {
             return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
         }
         let limit = SolverLimit::of(LIMIT * SolverLimit::SECOND);
-        let prover = |solvers| ProofOptions { solvers, limit, executions: EXECUTIONS, confirms: true, keep: false };
+        let prover = |solvers| ProofOptions {
+            solvers,
+            limit,
+            executions: EXECUTIONS,
+            confirms: true,
+            keep: false,
+            diagnoses: true,
+        };
         let prover = self.args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
         let part = log.map(|log| log.part("libraries".to_owned()));
         let ask = TableRequest {

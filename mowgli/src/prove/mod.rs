@@ -506,6 +506,7 @@ mod tests {
             executions: 1000,
             confirms: true,
             keep: false,
+            diagnoses: true,
         };
         let refuted = proved(entry, variant, &options, 2_000).unwrap();
         assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));

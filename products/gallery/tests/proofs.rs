@@ -72,5 +72,15 @@ fn proof(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -
         subject: &*entry.subject,
     };
     let (limit, executions) = (SolverLimit::of(seconds * SolverLimit::SECOND), EXECUTIONS);
-    prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, confirms: true, keep: false })
+    prove(
+        &source,
+        &ProofOptions {
+            solvers: vec![SolverProgram::Z3],
+            limit,
+            executions,
+            confirms: true,
+            keep: false,
+            diagnoses: true,
+        },
+    )
 }
