@@ -66,7 +66,7 @@ use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::automorphism::Automorphism;
 use crate::search::coherence::Coherence;
-use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooMany, Ways, Window, reads_of};
+use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooManyValues, Ways, Window, reads_of};
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
 use crate::search::read_class::{ReadClass, ReadClasses};
@@ -250,8 +250,6 @@ struct Explorer<'p, 'a, 'n> {
     path: StatePath<'n>,
     /// The specifications of a library apply if its calls so far are well-formed.
     prefixes: RefCell<Prefixes<'p, 'n>>,
-    /// True if some state has more subevents than a prefix can hold.
-    is_too_large: bool,
     wanted: Wanted,
     found: BTreeMap<Vec<usize>, Final<'n>>,
     /// The states in which a thread is at a call that no program may make. Specifications may forbid what it has read.
@@ -333,7 +331,6 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
         path: Vec::new(),
         prefixes: RefCell::default(),
-        is_too_large: false,
         wanted,
         found: BTreeMap::new(),
         faults: BTreeMap::new(),
@@ -375,7 +372,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     if explorer.lacks_images || !explorer.add_images() {
         return None;
     }
-    if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
+    if !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
     }
     match problem.first_fault(explorer.faults.values().flat_map(faulty)) {
@@ -473,11 +470,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             return Flow::Stop;
         }
         let names = self.well_formed(state.iter().map(|place| place.point));
-        let available = match self.arrive(&names, now, &state) {
-            Ok(Some(available)) => available,
-            Ok(None) => return Flow::Continue,
-            Err(flow) => return flow,
-        };
+        let Some(available) = self.arrive(&names, now, &state) else { return Flow::Continue };
         if self.leaves_out(&state) {
             return Flow::Continue;
         }
@@ -562,19 +555,15 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
 
     /// Enters a new state. Returns the values that its writes can have, or `None` if nothing continues from here. Then all
     /// threads have ended, a limit is reached, or no execution begins with the state.
-    fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Result<Option<Available>, Flow> {
+    fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Option<Available> {
         let mut prefixes = self.prefixes.borrow_mut();
         let prefix = self.prefix(&mut prefixes, names);
         match prefix.go_to(&self.path) {
             Ok(true) => {}
-            Ok(false) => return Ok(None),
-            Err(TooMany::Values) => {
+            Ok(false) => return None,
+            Err(TooManyValues) => {
                 self.stop.get_or_insert(Stop::Values);
-                return Ok(None);
-            }
-            Err(TooMany::Subevents) => {
-                self.is_too_large = true;
-                return Err(Flow::Stop);
+                return None;
             }
         }
         let mut rounds = state
@@ -602,14 +591,14 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             if may_end {
                 self.end(state);
             }
-            return Ok(None);
+            return None;
         }
         if let Some(place) = state.iter().find(|place| place.is_cut_off()) {
             drop(prefixes);
             self.cut_off(&place.point.frontier);
-            return Ok(None);
+            return None;
         }
-        Ok(Some(prefix.available(None)))
+        Some(prefix.available(None))
     }
 
     /// Returns the thread that continues in a state, with its ways: a thread with the fewest, since fewer branches follow.

@@ -1,10 +1,8 @@
-//! The fixed part of a search: events and subevents of one skeleton per thread, with `po` and `ppo`.
+//! The fixed part of a search: events and subevents of one skeleton per thread.
 
 use crate::algebra::SubView;
 use crate::event::{Event, Sub, occurrences};
 use crate::ids::Name;
-use crate::library::Libraries;
-use crate::search::relation::Matrix;
 use crate::search::runs::Skeleton;
 use crate::world::World;
 
@@ -15,6 +13,8 @@ pub struct GraphSub {
     pub event: usize,
     /// Position of the event's first subevent: positions inside a shape are relative to it.
     pub base: usize,
+    /// The number of its thread.
+    pub thread: usize,
     /// The subevent. Its data is that of the first run of its skeleton.
     pub sub: Sub,
 }
@@ -41,12 +41,12 @@ impl<'a> Graph<'a> {
     pub fn new(world: &'a World, skeletons: Vec<&'a Skeleton>) -> Self {
         let mut graph =
             Self { world, skeletons, events: Vec::new(), nth: Vec::new(), starts: vec![0], subs: Vec::new() };
-        for skeleton in &graph.skeletons {
+        for (thread, skeleton) in graph.skeletons.iter().enumerate() {
             let run = &skeleton.runs[0];
             for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
                 let (index, base) = (graph.events.len(), graph.subs.len());
                 graph.events.push(event);
-                graph.subs.extend(shape.iter().map(|&sub| GraphSub { event: index, base, sub }));
+                graph.subs.extend(shape.iter().map(|&sub| GraphSub { event: index, base, thread, sub }));
             }
             graph.starts.push(graph.subs.len());
         }
@@ -104,34 +104,5 @@ impl<'a> Graph<'a> {
             first += trace.events.len();
         }
         rounds
-    }
-
-    /// The pairs of subevents of one thread for which `holds`.
-    pub fn in_thread(&self, holds: impl Fn(usize, usize) -> bool) -> Matrix {
-        let mut matrix = Matrix::empty(self.len());
-        for ends in self.starts.windows(2) {
-            for a in ends[0]..ends[1] {
-                for b in ends[0]..ends[1] {
-                    if holds(a, b) {
-                        matrix.set(a, b);
-                    }
-                }
-            }
-        }
-        matrix
-    }
-
-    /// Program order on subevents of different events.
-    #[must_use]
-    pub fn po(&self) -> Matrix {
-        self.in_thread(|a, b| self.subs[a].event < self.subs[b].event)
-    }
-
-    /// Preserved program order (LOCO §3.2).
-    #[must_use]
-    pub fn ppo(&self, libraries: &Libraries) -> Matrix {
-        self.in_thread(|a, b| {
-            self.subs[a].event < self.subs[b].event && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)
-        })
     }
 }

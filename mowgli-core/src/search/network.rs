@@ -5,7 +5,7 @@
 //! a pair breaks.
 //!
 //! **Invariant**: when [`RelationNetwork::settle`] has returned true, each derived relation is what
-//! [`RelationNetwork::evaluate`] makes of its operands, and no check is broken. Before that, `queue` has the new bits
+//! its [`Derivation`] makes of its operands, and no check is broken. Before that, `queue` has the new bits
 //! that were not carried on. `trail` has the former value of each word that has changed since the first state, the latest last.
 //!
 //! **Example**: r is a; b, and s is the transitive closure of r. The pair (0, 1) is in a. Adding (1, 2) to b puts it into the
@@ -13,10 +13,12 @@
 //! a check that s is irreflexive fails.
 //!
 //! **Correct because** every operator is monotone, so carrying each new bit once through each operator reaches the least
-//! fixed point in any order. Undo restores words in the opposite order of their changes. The tests compare with `evaluate`.
+//! fixed point in any order. Undo restores words in the opposite order of their changes. The tests compare with `evaluated`.
 //!
 //! **Cost**: a row of n elements has n/64 words. A new pair of a composition costs a row or a column of the other
 //! operand, and so does one of a closure. Undo costs the words that changed.
+
+use std::rc::Rc;
 
 use crate::search::relation::Matrix;
 use crate::search::relation::matrix::WordOnes;
@@ -27,7 +29,7 @@ pub type RelationId = usize;
 /// The derivation of a relation. Operands precede the relations derived from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Derivation {
-    /// Given: a constant, or a choice that the solver extends.
+    /// Given: its pairs come with the elements, or from a choice.
     Base,
     /// Union.
     Union(Vec<RelationId>),
@@ -71,6 +73,14 @@ struct Delta {
     new: u64,
 }
 
+/// The derivations of a network, which do not change any more when pairs are added.
+#[derive(Clone, Default)]
+struct Wiring {
+    derivations: Vec<Derivation>,
+    checks: Vec<Check>,
+    users: Vec<Vec<RelationId>>,
+}
+
 /// The network: see the module's documentation.
 #[derive(Clone)]
 pub struct RelationNetwork {
@@ -78,9 +88,7 @@ pub struct RelationNetwork {
     /// The number of elements that may occur in pairs: the first ones.
     live: usize,
     width: usize,
-    derivations: Vec<Derivation>,
-    checks: Vec<Check>,
-    users: Vec<Vec<RelationId>>,
+    wiring: Rc<Wiring>,
     bits: Vec<u64>,
     trail: Vec<(u32, u64)>,
     queue: Vec<Delta>,
@@ -90,16 +98,14 @@ pub struct RelationNetwork {
 }
 
 impl RelationNetwork {
-    /// Returns an empty network of relations on `0..n`.
+    /// Returns an empty network of relations on `0..n`, of which no element is live yet.
     #[must_use]
     pub fn new(n: usize) -> Self {
         Self {
             n,
-            live: n,
+            live: 0,
             width: n.div_ceil(64).max(1),
-            derivations: Vec::new(),
-            checks: Vec::new(),
-            users: Vec::new(),
+            wiring: Rc::default(),
             bits: Vec::new(),
             trail: Vec::new(),
             queue: Vec::new(),
@@ -133,27 +139,15 @@ impl RelationNetwork {
         self.width
     }
 
-    /// Adds a relation with these first pairs.
-    pub fn base(&mut self, matrix: &Matrix) -> RelationId {
-        self.push(Derivation::Base, matrix)
+    /// Adds a relation without a derivation.
+    pub fn base(&mut self) -> RelationId {
+        self.derive(Derivation::Base)
     }
 
-    /// Adds a derived relation.
+    /// Adds a derived relation. All relations must be added before the first pair.
     pub fn derive(&mut self, derivation: Derivation) -> RelationId {
-        let matrix = self.evaluate(&derivation);
-        self.push(derivation, &matrix)
-    }
-
-    /// Adds the part of a relation within another one, which gets no pair that the relation has already. So a new pair of
-    /// the other one derives nothing, and is not carried.
-    pub fn restrict(&mut self, relation: RelationId, to: RelationId) -> RelationId {
-        let id = self.derive(Derivation::Inter(relation, to));
-        self.users[to].retain(|&user| user != id);
-        id
-    }
-
-    fn push(&mut self, derivation: Derivation, matrix: &Matrix) -> RelationId {
-        let id = self.derivations.len();
+        let Wiring { derivations, checks, users } = Rc::make_mut(&mut self.wiring);
+        let id = derivations.len();
         let operands = match &derivation {
             Derivation::Base => Vec::new(),
             Derivation::Union(of) => of.clone(),
@@ -161,70 +155,73 @@ impl RelationNetwork {
             Derivation::Inverse(a) | Derivation::Plus(a) => vec![*a],
         };
         for operand in operands {
-            if !self.users[operand].contains(&id) {
-                self.users[operand].push(id);
+            if !users[operand].contains(&id) {
+                users[operand].push(id);
             }
         }
-        self.derivations.push(derivation);
-        self.checks.push(Check::None);
-        self.users.push(Vec::new());
-        self.bits.extend_from_slice(matrix.words());
+        derivations.push(derivation);
+        checks.push(Check::None);
+        users.push(Vec::new());
+        self.bits.resize(self.bits.len() + self.n * self.width, 0);
+        id
+    }
+
+    /// Adds the part of a relation within another one, which gets no pair that the relation has already. So a new pair of
+    /// the other one derives nothing, and is not carried.
+    pub fn restrict(&mut self, relation: RelationId, to: RelationId) -> RelationId {
+        let id = self.derive(Derivation::Inter(relation, to));
+        Rc::make_mut(&mut self.wiring).users[to].retain(|&user| user != id);
         id
     }
 
     /// Adds a check of a relation. All checks must be added before the first pair.
     pub fn check(&mut self, relation: RelationId, check: Check) {
-        self.checks[relation] = check;
-        for a in 0..self.live {
-            for b in 0..self.live {
-                if self.has(relation, a, b) {
-                    self.test(relation, a, b / 64, 1 << (b % 64));
-                }
-            }
-        }
-        self.standing = self.conflict;
+        Rc::make_mut(&mut self.wiring).checks[relation] = check;
     }
 
-    /// The relations that `derivation` derives, by definition, from the present state of its operands.
-    #[must_use]
-    pub fn evaluate(&self, derivation: &Derivation) -> Matrix {
-        match derivation {
-            Derivation::Base => Matrix::empty(self.n),
-            Derivation::Union(of) => of.iter().fold(Matrix::empty(self.n), |m, &r| m.or(&self.matrix(r))),
-            Derivation::Inter(a, b) => self.matrix(*a).and(&self.matrix(*b)),
-            Derivation::Seq(a, b) => self.matrix(*a).then(&self.matrix(*b)),
-            Derivation::Inverse(a) => self.matrix(*a).inverse(),
-            Derivation::Plus(a) => self.matrix(*a).closure(),
+    /// Makes the present state the first one, to which [`Self::undo`] comes back. All pairs are carried, even if a check is broken.
+    /// Its conflict is that of the first such check, so it does not depend on an order.
+    pub fn begin(&mut self) {
+        while let Some(delta) = self.queue.pop() {
+            self.carry(&delta);
         }
+        self.trail.clear();
+        let pairs = |r: RelationId| self.matrix(r).pairs().collect::<Vec<_>>();
+        let is_bad = |r: RelationId, (a, b): (usize, usize)| self.demand(r) == Check::Empty || a == b;
+        let broken = (0..self.relations()).filter(|&r| self.conflict.is_some() && self.demand(r) != Check::None);
+        let mut conflicts = broken.flat_map(|r| pairs(r).into_iter().filter(move |&p| is_bad(r, p)).map(move |p| (r, p)));
+        self.standing = conflicts.next().map(|(relation, (from, to))| Conflict { relation, from, to });
+        self.conflict = self.standing;
     }
 
     /// Returns the number of relations.
     #[inline]
     #[must_use]
     pub fn relations(&self) -> usize {
-        self.derivations.len()
+        self.wiring.derivations.len()
     }
 
     /// Returns the derivation of a relation.
     #[inline]
     #[must_use]
     pub fn derivation(&self, relation: RelationId) -> &Derivation {
-        &self.derivations[relation]
+        &self.wiring.derivations[relation]
     }
 
     /// Returns the check of a relation.
     #[inline]
     #[must_use]
     pub fn demand(&self, relation: RelationId) -> Check {
-        self.checks[relation]
+        self.wiring.checks[relation]
     }
 
-    /// Returns the present pairs of a relation.
+    /// Returns the present pairs of a relation, on the live elements.
     #[must_use]
     pub fn matrix(&self, relation: RelationId) -> Matrix {
-        let mut matrix = Matrix::empty(self.n);
-        for a in 0..self.n {
-            matrix.row_mut(a).copy_from_slice(self.row(relation, a));
+        let mut matrix = Matrix::empty(self.live);
+        for a in 0..self.live {
+            let row = matrix.row_mut(a);
+            row.copy_from_slice(&self.row(relation, a)[..row.len()]);
         }
         matrix
     }
@@ -287,7 +284,8 @@ impl RelationNetwork {
         }
     }
 
-    fn add_word(&mut self, relation: RelationId, row: usize, word: usize, bits: u64) {
+    /// Adds the pairs of `row` with the elements of one word.
+    pub fn add_word(&mut self, relation: RelationId, row: usize, word: usize, bits: u64) {
         let index = (relation * self.n + row) * self.width + word;
         let old = self.bits[index];
         let new = bits & !old;
@@ -296,16 +294,16 @@ impl RelationNetwork {
         }
         self.trail.push((index as u32, old));
         self.bits[index] = old | new;
-        if self.checks[relation] != Check::None {
+        if self.wiring.checks[relation] != Check::None {
             self.test(relation, row, word, new);
         }
-        if !self.users[relation].is_empty() {
+        if !self.wiring.users[relation].is_empty() {
             self.queue.push(Delta { relation: relation as u32, row: row as u32, word: word as u32, new });
         }
     }
 
     fn test(&mut self, relation: RelationId, row: usize, word: usize, new: u64) {
-        let bad = match self.checks[relation] {
+        let bad = match self.wiring.checks[relation] {
             Check::None => 0,
             Check::Irreflexive if row / 64 == word => new & (1 << (row % 64)),
             Check::Irreflexive => 0,
@@ -326,17 +324,22 @@ impl RelationNetwork {
     /// Carries all additions through the network. Returns `false` as soon as a check fails.
     pub fn settle(&mut self) -> bool {
         while self.conflict.is_none() {
-            let Some(Delta { relation, row, word, new }) = self.queue.pop() else { return true };
-            for position in 0..self.users[relation as usize].len() {
-                let user = self.users[relation as usize][position];
-                self.carry(user, relation as usize, row as usize, word as usize, new);
-            }
+            let Some(delta) = self.queue.pop() else { return true };
+            self.carry(&delta);
         }
         false
     }
 
-    fn carry(&mut self, user: RelationId, from: RelationId, row: usize, word: usize, new: u64) {
-        match self.derivations[user] {
+    /// Carries new pairs to all relations that are derived from theirs.
+    fn carry(&mut self, &Delta { relation, row, word, new }: &Delta) {
+        for position in 0..self.wiring.users[relation as usize].len() {
+            let user = self.wiring.users[relation as usize][position];
+            self.carry_to(user, relation as usize, row as usize, word as usize, new);
+        }
+    }
+
+    fn carry_to(&mut self, user: RelationId, from: RelationId, row: usize, word: usize, new: u64) {
+        match self.wiring.derivations[user] {
             Derivation::Base => unreachable!("given relations depend on none"),
             Derivation::Union(_) => self.add_word(user, row, word, new),
             Derivation::Inter(a, b) => {
@@ -397,10 +400,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Returns what `derivation` derives, by definition, from the present state of its operands.
+    fn evaluated(net: &RelationNetwork, derivation: &Derivation) -> Matrix {
+        match derivation {
+            Derivation::Base => Matrix::empty(net.live()),
+            Derivation::Union(of) => of.iter().fold(Matrix::empty(net.live()), |m, &r| m.or(&net.matrix(r))),
+            Derivation::Inter(a, b) => net.matrix(*a).and(&net.matrix(*b)),
+            Derivation::Seq(a, b) => net.matrix(*a).then(&net.matrix(*b)),
+            Derivation::Inverse(a) => net.matrix(*a).inverse(),
+            Derivation::Plus(a) => net.matrix(*a).closure(),
+        }
+    }
+
     fn build(n: usize) -> (RelationNetwork, [RelationId; 2]) {
         let mut net = RelationNetwork::new(n);
-        let a = net.base(&Matrix::empty(n));
-        let b = net.base(&Matrix::empty(n));
+        let [a, b] = [(); 2].map(|()| net.base());
         let seq = net.derive(Derivation::Seq(a, b));
         let inverse = net.derive(Derivation::Inverse(seq));
         let twice = net.derive(Derivation::Seq(a, a));
@@ -408,8 +422,11 @@ mod tests {
         let union = net.derive(Derivation::Union(vec![inverse, b, inter]));
         let closed = net.derive(Derivation::Plus(union));
         net.derive(Derivation::Seq(closed, a));
-        let before = net.base(&Matrix::from_fn(n, |a, b| a < b));
+        let before = net.base();
         net.restrict(closed, before);
+        net.set_live(n);
+        (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|(a, b)| a < b).for_each(|(a, b)| net.add(before, a, b));
+        net.begin();
         (net, [a, b])
     }
 
@@ -419,7 +436,7 @@ mod tests {
 
     fn is_settled(net: &RelationNetwork) -> bool {
         (0..net.relations())
-            .all(|r| *net.derivation(r) == Derivation::Base || net.matrix(r) == net.evaluate(net.derivation(r)))
+            .all(|r| *net.derivation(r) == Derivation::Base || net.matrix(r) == evaluated(net, net.derivation(r)))
     }
 
     proptest! {
@@ -444,8 +461,11 @@ mod tests {
     #[test]
     fn a_conflict_of_the_first_state_stays() {
         let mut net = RelationNetwork::new(2);
-        let loops = net.base(&Matrix::from_fn(2, |a, b| a == b));
+        let loops = net.base();
         net.check(loops, Check::Irreflexive);
+        net.set_live(2);
+        net.add(loops, 1, 1);
+        net.begin();
         let mark = net.mark();
         assert!(!net.settle());
         net.undo(mark);
@@ -455,9 +475,10 @@ mod tests {
     #[test]
     fn a_cycle_is_a_conflict_until_it_is_undone() {
         let mut net = RelationNetwork::new(3);
-        let edges = net.base(&Matrix::empty(3));
+        let edges = net.base();
         let closed = net.derive(Derivation::Plus(edges));
         net.check(closed, Check::Irreflexive);
+        net.set_live(3);
         net.add(edges, 0, 1);
         net.add(edges, 1, 2);
         assert!(net.settle());

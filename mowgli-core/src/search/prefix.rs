@@ -4,64 +4,48 @@
 //! **Computes** facts about the events on a path, which is a list of [`Advance`]s. It may rule out that an execution
 //! begins with them, or that one ends with them. It has the values of each write. Nothing proves that an execution exists.
 //!
-//! **Time.** `now` numbers the steps of the search, and never falls along a path. `births[w]` is the time of the
-//! step that added the subevent `w`.
+//! **Time.** `now` numbers the steps of the search, and never falls along a path. A subevent is born at the time of the
+//! step that added it.
 //!
 //! **Invariant.** Call an execution *an extension* if it begins with these events and agrees with their windows. After
-//! [`Prefix::go_to`] has returned true, each extension satisfies the following.
-//!  - It has every pair of each relation of the schema in `net`. No pair is lost by later events.
-//!  - Each subevent `s` reads a value in `known.reads[s]`, and writes one in `known.writes[s]`. A `Vals` is a set of
-//!    numbers of values; its bits from `numbering.len()` on stand for all values without a number.
-//!  - The source of a read `s` is `known.sources[s]`, unless that is `Open`. An open source is no write of row `s` of the
-//!    relation `excluded` of its choice. The pair `(s, s)` there excludes the initial write. Its time is at most
-//!    `known.until[s]`. If that is `MAX`, the source is open, and may be a write that does not exist yet.
+//! [`Prefix::go_to`] has returned true, each extension satisfies the facts in `store`: see [`super::store`]. After `false` no
+//! extension exists, and after an error nothing is known.
 //!
-//! After `false` no extension exists, and after an error nothing is known. An order or a source is decided when only one is
-//! left. The lists by subevent are equally long: `subs`, `births`, `init`, those of `known`, and those of `partners`.
-//!
-//! `push` adds events and their values. `propagate` then narrows all sets until nothing changes. `restore` goes back. The
-//! network undoes its trail, and `known` and `depths` are the copies that `save` made. Lists are cut, and masks lose the bits
-//! of subevents that are gone. The common beginning of two paths stays. `may_end` and `is_read` add facts, propagate and restore.
+//! `push` adds events and their values, and propagates. `restore` goes back. The common beginning of two paths stays. `may_end` and
+//! `is_read` add facts, propagate and restore.
 //!
 //! **Example.** Store buffering: events `W(x, 1); R(y) = 0` of P1 and `W(y, 1); R(x) = 0` of P2. Both reads may still read
 //! from a write of 0 that does not exist yet, so `until = MAX` and the prefix is possible. [`Prefix::may_end`] lowers `until`
 //! to the present time. One source is left for each read, the initial write. So `R(y)` is before `W(y)`, and `R(x)` before
 //! `W(x)`. If ppo has each write before the read of its thread, this is a cycle, and no execution ends here.
 //!
-//! **Correct because** an event adds only pairs that it and the events of the path determine, and every operator is monotone
-//! except difference. A difference keeps only pairs that no later event takes away (see `schema`). So a derived pair is in
-//! every extension, and a broken demand is broken in each (docs/search.md, "Letting values flow"). If a value or a source is
-//! excluded wrongly, the tests in `tests/tests/flow.rs` miss a run and fail.
+//! **Correct because** an event adds only pairs that it and the events of the path determine, and the store derives what follows.
+//! So a derived pair is in every extension, and a broken demand is broken in each (docs/search.md, "Letting values flow"). If a
+//! value or a source is excluded wrongly, the tests in `tests/tests/flow.rs` miss a run and fail.
 //!
-//! **Cost.** An event costs its new pairs and what propagation derives from them, a row of one or two words at a time. A path with
-//! more than 64 subevents is made again with room for 128. Saving copies the lists of [`PrefixDomains`].
+//! **Cost.** An event costs its new pairs and what propagation derives from them. A path with more subevents than the store has
+//! room for is made again with twice as much room.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::forbidden::Forbidden;
-use super::network::RelationNetwork;
-use super::schema::{Fixed, FixedId, Schema, SchemaChoice};
-use super::solver::Source;
-use super::values::{LIMIT, Numbering, Vals, intersect};
+use super::schema::SchemaChoice;
+use super::store::{ConstraintStore, NewSub, Snapshot, Sources};
+use super::values::{Domains, LIMIT, Numbering, Source, ValueStep, Vals, intersect, narrow_copies, values_of_sub};
 use crate::algebra::SubView;
-use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Cell, Event, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::search::prepared::Prepared;
+use crate::search::graph::GraphSub;
 use crate::search::reachability::Copied;
 use crate::search::thread::ThreadState;
 use crate::value::Val;
 use crate::world::World;
 
-/// A set of subevents.
-type Mask = u128;
-
-/// The largest number of subevents, because a set of them is one [`Mask`].
-const MOST: usize = Mask::BITS as usize;
+/// The number of subevents for which a prefix has room at first: one word of a row.
+const ROOM: usize = 64;
 
 /// The times at which the sources of a call's reads came to exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,14 +105,9 @@ impl<'n> Advance<'n> {
     }
 }
 
-/// The reason why a prefix cannot hold a beginning of an execution.
+/// More values than a set of values can distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TooMany {
-    /// More values than a set of values can distinguish.
-    Values,
-    /// More subevents than a set of subevents can hold.
-    Subevents,
-}
+pub struct TooManyValues;
 
 /// The values that the writes of a prefix can have, from sources in the prefix.
 pub struct Available {
@@ -146,41 +125,27 @@ pub struct LoneEvent<'n> {
     pub shape: &'n Shape,
 }
 
-/// A subevent and its event.
-struct EventSub {
-    event: usize,
-    /// The first subevent of the event.
-    base: usize,
-    thread: usize,
-    sub: Sub,
-}
-
-/// A write whose value is a function of the value that another subevent of its event reads.
-struct ValueStep {
-    event: usize,
-    from: usize,
-    to: usize,
-    /// The written value for the number of each read value; `None` if it has no number. A value that takes too many steps
-    /// is not computed, and counts as one without a number.
-    table: Vec<Option<Vals>>,
-}
-
-/// The facts about each subevent. They are narrowed without new events, too.
-#[derive(Clone, Default)]
-struct PrefixDomains {
-    reads: Vec<Vals>,
-    writes: Vec<Vals>,
-    sources: Vec<Source>,
-    /// The latest time of a source of each read. [`u32::MAX`] if it may read from a write that does not exist yet.
-    until: Vec<u32>,
+/// The values of the events, and how written ones depend on read ones.
+#[derive(Default)]
+struct PrefixValues {
+    numbering: Numbering,
+    /// For each value the least known number of [`ValueStep`]s that make it.
+    depths: Vec<u8>,
+    /// Each step, with the position of its event. A value that takes too many steps is not computed, and counts as one without
+    /// a number.
+    steps: Vec<(usize, ValueStep)>,
+    /// Pairs of a subevent that reads and one that writes the same value.
+    copies: Vec<(usize, usize)>,
 }
 
 /// A state to go back to.
 struct Saved {
-    mark: usize,
-    known: PrefixDomains,
+    store: Snapshot,
     events: usize,
-    subs: usize,
+    values: SavedValues,
+}
+
+struct SavedValues {
     steps: usize,
     copies: usize,
     depths: Vec<u8>,
@@ -201,110 +166,97 @@ struct Level<'n> {
 pub struct Prefix<'p, 'n> {
     libraries: &'p Libraries,
     world: &'p World,
-    /// The relations of the libraries whose specifications apply.
-    schema: Rc<Schema>,
-    net: RelationNetwork,
-    forbidden: Forbidden,
+    /// The facts, by the relations of the libraries whose specifications apply.
+    store: ConstraintStore,
     levels: Vec<Level<'n>>,
     /// The events, each with the number of earlier events of its thread that are alike.
     events: Vec<(&'n Event, usize)>,
     /// The number of events of each thread.
     done: Vec<usize>,
-    subs: Vec<EventSub>,
-    births: Vec<u32>,
-    threads: Vec<Mask>,
-    /// For each library of the schema its subevents.
-    own: Vec<Mask>,
-    members: Vec<Mask>,
-    classes: Vec<BTreeMap<Val, Mask>>,
-    /// For each key the class of the subevent that was added last.
-    newest: Vec<Mask>,
-    /// For each fixed relation the row and the column of that subevent, among all subevents.
-    pairs: Vec<(Mask, Mask)>,
-    /// For each choice and subevent: the writes of the cell of a read, or the subevents that an order must compare it with.
-    partners: Vec<Vec<Mask>>,
-    numbering: Numbering,
-    /// For each value the least known number of [`ValueStep`]s that make it.
-    depths: Vec<u8>,
-    init: Vec<Vals>,
-    steps: Vec<ValueStep>,
-    /// Pairs of a subevent that reads and one that writes the same value.
-    copies: Vec<(usize, usize)>,
-    known: PrefixDomains,
+    values: PrefixValues,
 }
 
 /// Returns how many subevents read one of these cells.
 pub fn reads_of(shape: &Shape, cells: &[Cell]) -> usize {
-    shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
+    shape.iter().filter(|sub| reads_one_of(sub, cells)).count()
 }
 
-fn bit(s: usize) -> Mask {
-    1 << s
+fn reads_one_of(sub: &Sub, cells: &[Cell]) -> bool {
+    sub.reads.is_some() && sub.cell.is_some_and(|c| cells.contains(&c))
 }
 
-/// Returns the subevents before `s`, which may be as many as a mask can hold.
-fn below(s: usize) -> Mask {
-    if s < MOST { bit(s) - 1 } else { Mask::MAX }
-}
+impl PrefixValues {
+    fn number(&mut self, v: Val) -> Result<Vals, TooManyValues> {
+        let number = self.numbering.bit(v);
+        self.depths.resize(self.numbering.len(), 0);
+        if self.numbering.len() > LIMIT {
+            return Err(TooManyValues);
+        }
+        self.depths[number.trailing_zeros() as usize] = 0;
+        Ok(number)
+    }
 
-fn bits(mut mask: Mask) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let s = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(s)
-    })
-}
+    fn save(&self) -> SavedValues {
+        SavedValues { steps: self.steps.len(), copies: self.copies.len(), depths: self.depths.clone() }
+    }
 
-fn words(mask: Mask) -> [u64; 2] {
-    [mask as u64, (mask >> 64) as u64]
-}
+    /// Forgets what came since a state.
+    fn restore(&mut self, saved: SavedValues) {
+        self.steps.truncate(saved.steps);
+        self.copies.truncate(saved.copies);
+        let numbers = saved.depths.len();
+        self.depths = saved.depths;
+        self.numbering.truncate(numbers);
+        for (_, step) in &mut self.steps {
+            step.table.truncate(numbers);
+            step.table.iter_mut().filter(|made| **made >> numbers != 0).for_each(|made| *made = ValueStep::UNKNOWN);
+        }
+    }
 
-fn mask_of(row: &[u64]) -> Mask {
-    row.iter().enumerate().fold(0, |mask, (i, &word)| mask | Mask::from(word) << (64 * i))
+    fn narrow(&self, domains: &mut Domains, changed: &mut bool) -> bool {
+        // Values that have no number yet may get one of these.
+        let unnumbered = Vals::MAX << self.numbering.len();
+        narrow_copies(&self.copies, domains, changed)
+            && self.steps.iter().all(|(_, step)| {
+                let (read, written) = step.allowed(domains, Vals::MAX, unnumbered);
+                intersect(&mut domains.reads[step.from], read, changed);
+                intersect(&mut domains.writes[step.to], written, changed);
+                read != 0 && written != 0
+            })
+    }
+
+    /// Returns the values that a subevent writes if the read on which it depends has one of the values `read`.
+    fn made(&self, write: usize, read: Vals) -> Vals {
+        let Some((_, step)) = self.steps.iter().find(|(_, step)| step.to == write) else { return read };
+        let table = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
+        table.map(|(_, made)| *made).filter(|made| *made != ValueStep::UNKNOWN).fold(0, |all, made| all | made)
+    }
 }
 
 impl<'p, 'n> Prefix<'p, 'n> {
     /// Makes an empty prefix of executions to which the specifications of these libraries apply.
     #[must_use]
     pub fn new(libraries: &'p Libraries, world: &'p World, names: &[Name]) -> Self {
-        Self::with_capacity(libraries, world, names, MOST / 2)
+        Self::with_room(libraries, world, names, ROOM)
     }
 
-    fn with_capacity(libraries: &'p Libraries, world: &'p World, names: &[Name], capacity: usize) -> Self {
-        let schema = Prepared::of(libraries).schema(names, capacity);
-        let net = schema.net.clone();
+    fn with_room(libraries: &'p Libraries, world: &'p World, names: &[Name], room: usize) -> Self {
         Self {
             libraries,
             world,
-            forbidden: Forbidden::of(&net),
-            net,
+            store: ConstraintStore::new(libraries, world.threads.len(), names, room),
             levels: Vec::new(),
             events: Vec::new(),
             done: vec![0; world.threads.len()],
-            subs: Vec::new(),
-            births: Vec::new(),
-            threads: vec![0; world.threads.len()],
-            own: vec![0; names.len()],
-            members: vec![0; schema.sets.len()],
-            classes: vec![BTreeMap::new(); schema.keys.len()],
-            newest: vec![0; schema.keys.len()],
-            pairs: vec![(0, 0); schema.fixed.len()],
-            partners: vec![Vec::new(); schema.choices.len()],
-            numbering: Numbering::default(),
-            depths: Vec::new(),
-            init: Vec::new(),
-            steps: Vec::new(),
-            copies: Vec::new(),
-            known: PrefixDomains::default(),
-            schema,
+            values: PrefixValues::default(),
         }
     }
 
     /// Goes to the state after these steps, and returns whether an execution may begin with it.
     ///
     /// # Errors
-    /// If the state has too many values or subevents.
-    pub fn go_to(&mut self, path: &[Rc<Advance<'n>>]) -> Result<bool, TooMany> {
+    /// If the state has too many values.
+    pub fn go_to(&mut self, path: &[Rc<Advance<'n>>]) -> Result<bool, TooManyValues> {
         let is_common = |&n: &usize| Rc::ptr_eq(&self.levels[n - 1].advance, &path[n - 1]);
         let common = (1..=self.levels.len().min(path.len())).rev().find(is_common).unwrap_or(0);
         while self.levels.len() > common {
@@ -314,20 +266,27 @@ impl<'p, 'n> Prefix<'p, 'n> {
             if !self.is_possible() {
                 break;
             }
-            match self.push(advance) {
-                Err(TooMany::Subevents) if self.net.capacity() < MOST => {
-                    *self = Self::with_capacity(self.libraries, self.world, &self.schema.names, MOST);
-                    return self.go_to(path);
-                }
-                Err(why) => {
-                    // A level that was entered in part is no state to stay in.
-                    self.pop();
-                    return Err(why);
-                }
-                Ok(()) => {}
+            if self.lacks_room(&advance.point.run().shapes[self.done[advance.thread]..]) {
+                *self = self.with_more_room();
+                return self.go_to(path);
+            }
+            if let Err(why) = self.push(advance) {
+                // A level that was entered in part is no state to stay in.
+                self.pop();
+                return Err(why);
             }
         }
         Ok(self.is_possible())
+    }
+
+    /// Returns an empty prefix with twice as much room.
+    fn with_more_room(&self) -> Self {
+        Self::with_room(self.libraries, self.world, &self.store.schema.names, 2 * self.store.net.capacity())
+    }
+
+    /// True if events of these shapes have more subevents than the store has room for.
+    fn lacks_room(&self, shapes: &[Shape]) -> bool {
+        self.store.len() + shapes.iter().map(|shape| shape.len()).sum::<usize>() > self.store.net.capacity()
     }
 
     fn pop(&mut self) {
@@ -343,61 +302,34 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// True unless it is ruled out that an execution ends here, without a write after the time `now`.
     pub fn may_end(&mut self, now: u32) -> bool {
         let before = self.save();
-        self.known.until.iter_mut().for_each(|until| *until = now.min(*until));
+        self.store.domains.until.iter_mut().for_each(|until| *until = now.min(*until));
         let may = self.propagate();
         self.restore(before);
         may
     }
 
+    /// Propagates until nothing changes. Returns false if no execution has this beginning.
+    fn propagate(&mut self) -> bool {
+        let values = &self.values;
+        self.store.propagate(|domains, changed| values.narrow(domains, changed))
+    }
+
     fn save(&self) -> Saved {
-        Saved {
-            mark: self.net.mark(),
-            known: self.known.clone(),
-            events: self.events.len(),
-            subs: self.subs.len(),
-            steps: self.steps.len(),
-            copies: self.copies.len(),
-            depths: self.depths.clone(),
-        }
+        Saved { store: self.store.snapshot(), events: self.events.len(), values: self.values.save() }
     }
 
     fn restore(&mut self, saved: Saved) {
-        self.net.undo(saved.mark);
-        self.known = saved.known;
+        self.store.restore(saved.store);
         self.events.truncate(saved.events);
-        self.steps.truncate(saved.steps);
-        self.copies.truncate(saved.copies);
-        let numbers = saved.depths.len();
-        self.depths = saved.depths;
-        self.numbering.truncate(numbers);
-        let has_number = |made: &Vals| made >> numbers == 0;
-        for step in &mut self.steps {
-            step.table.truncate(numbers);
-            step.table.iter_mut().for_each(|entry| *entry = entry.filter(has_number));
-        }
-        if saved.subs == self.subs.len() {
-            return;
-        }
-        self.subs.truncate(saved.subs);
-        self.births.truncate(saved.subs);
-        self.init.truncate(saved.subs);
-        self.net.set_live(saved.subs);
-        let left = below(saved.subs);
-        let partners = self.partners.iter_mut();
-        partners.for_each(|of| {
-            of.truncate(saved.subs);
-            of.iter_mut().for_each(|mask| *mask &= left);
-        });
-        let masks = self.threads.iter_mut().chain(&mut self.own).chain(&mut self.members);
-        masks.chain(self.classes.iter_mut().flat_map(BTreeMap::values_mut)).for_each(|mask| *mask &= left);
+        self.values.restore(saved.values);
     }
 
-    fn push(&mut self, advance: &Rc<Advance<'n>>) -> Result<(), TooMany> {
+    fn push(&mut self, advance: &Rc<Advance<'n>>) -> Result<(), TooManyValues> {
         let (before, first) = (self.save(), self.done[advance.thread]);
         self.levels.push(Level { advance: Rc::clone(advance), done: first, before, is_possible: true });
         let run = advance.point.run();
         let events = run.trace.events.iter().zip(&run.shapes).zip(&advance.point.alike);
-        let (start, new) = (self.subs.len(), events.skip(first));
+        let (start, new) = (self.store.len(), events.skip(first));
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
         for ((event, shape), &nth) in new {
@@ -405,32 +337,31 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
         if let Some((sub, values)) = &advance.ways.read {
             for &v in values {
-                self.known.reads[start + sub] |= self.number(v)?;
+                self.store.domains.reads[start + sub] |= self.values.number(v)?;
             }
         }
         self.number_steps()?;
         if let Some(Window { after: Some(time), cells, .. }) = &advance.window {
-            let of_first = (start..self.subs.len()).filter(|&s| self.subs[s].base == start && self.looks(s, cells));
-            for read in of_first.collect::<Vec<_>>() {
-                self.rule_out_until(read, *time);
-            }
+            let subs = &self.store.subs;
+            let of_first = |s: &usize| subs[*s].base == start && reads_one_of(&subs[*s].sub, cells);
+            let reads: Vec<usize> = (start..subs.len()).filter(of_first).collect();
+            reads.into_iter().for_each(|read| self.store.rule_out_until(read, *time));
         }
         let is_possible = self.propagate();
         self.levels.last_mut().expect("just pushed").is_possible = is_possible;
         Ok(())
     }
 
-    fn looks(&self, s: usize, cells: &[Cell]) -> bool {
-        let sub = &self.subs[s].sub;
-        sub.reads.is_some() && sub.cell.is_some_and(|c| cells.contains(&c))
-    }
-
     /// True if no execution, perhaps with further events, has these events of a thread such that the last one reads `cell` from
     /// an old write. Old is the initial write, and each write of these events before the last but one.
     pub fn forbids_overwritten(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> bool {
         // A relation that pairs events in turn depends on events that are not in this prefix.
-        if !self.schema.turns.is_empty() {
+        if !self.store.schema.turns.is_empty() {
             return false;
+        }
+        let shapes: Vec<Shape> = events.iter().map(|alone| alone.shape.clone()).collect();
+        while self.levels.is_empty() && self.lacks_room(&shapes) {
+            *self = self.with_more_room();
         }
         let before = self.save();
         let may = self.may_read_overwritten(events, cell);
@@ -438,7 +369,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         may == Ok(false)
     }
 
-    fn may_read_overwritten(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> Result<bool, TooMany> {
+    fn may_read_overwritten(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> Result<bool, TooManyValues> {
         let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
         for (i, alone) in events.iter().enumerate() {
             let now = u32::from(i + 2 >= events.len());
@@ -448,419 +379,65 @@ impl<'p, 'n> Prefix<'p, 'n> {
         Ok(self.propagate())
     }
 
-    fn add_event(&mut self, alone: &LoneEvent<'n>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
+    fn add_event(&mut self, alone: &LoneEvent<'n>, now: u32, window: Option<&Window>) -> Result<(), TooManyValues> {
         let &LoneEvent { event, nth, shape } = alone;
-        if self.subs.len() + shape.len() > self.net.capacity() {
-            return Err(TooMany::Subevents);
-        }
-        let (index, base) = (self.events.len(), self.subs.len());
+        let (index, base) = (self.events.len(), self.store.len());
         self.events.push((event, nth));
         for sub in shape {
-            let s = self.subs.len();
-            self.subs.push(EventSub { event: index, base, thread: event.thread.index(), sub: *sub });
-            self.births.push(now);
-            self.known.until.push(u32::MAX);
-            if let Some(window) = window.filter(|w| self.looks(s, &w.cells)) {
-                self.known.until[s] = window.until;
+            let until = window.filter(|w| reads_one_of(sub, &w.cells)).map_or(u32::MAX, |w| w.until);
+            let init = sub.cell.map_or(Val::Unit, |cell| self.libraries.of(&event.call).init(self.world, cell));
+            let init = self.values.number(init)?;
+            let values = values_of_sub(sub, |v| self.values.number(v))?;
+            let to = self.store.len();
+            match sub.writes {
+                Some(Writes::Copy(from)) => self.values.copies.push((base + from, to)),
+                Some(Writes::Step(from)) => {
+                    self.values.steps.push((index, ValueStep { from: base + from, to, table: Vec::new() }));
+                }
+                _ => {}
             }
-            self.add_values(s, event)?;
-            self.add_pairs(s, event, nth);
+            let view = SubView { world: self.world, event, sub, nth };
+            let place = GraphSub { event: index, base, thread: event.thread.index(), sub: *sub };
+            self.store.add(self.libraries, &NewSub { view, place, birth: now, until, init, values });
         }
-        Ok(())
-    }
-
-    fn number(&mut self, v: Val) -> Result<Vals, TooMany> {
-        let number = self.numbering.bit(v);
-        self.depths.resize(self.numbering.len(), 0);
-        if self.numbering.len() > LIMIT {
-            return Err(TooMany::Values);
-        }
-        self.depths[number.trailing_zeros() as usize] = 0;
-        Ok(number)
-    }
-
-    fn add_values(&mut self, s: usize, event: &Event) -> Result<(), TooMany> {
-        let EventSub { base, sub, .. } = self.subs[s];
-        let init = sub.cell.map_or(Val::Unit, |cell| self.libraries.of(&event.call).init(self.world, cell));
-        let init = self.number(init)?;
-        self.init.push(init);
-        let reads = match sub.reads {
-            Some(Reads::Is(v)) => self.number(v)?,
-            Some(Reads::IsNot(v)) => !self.number(v)?,
-            Some(Reads::Any) | None => Vals::MAX,
-        };
-        let writes = match sub.writes {
-            Some(Writes::Is(v)) => self.number(v)?,
-            _ => Vals::MAX,
-        };
-        match sub.writes {
-            Some(Writes::Copy(from)) => self.copies.push((base + from, s)),
-            Some(Writes::Step(from)) => {
-                let event = self.subs[s].event;
-                self.steps.push(ValueStep { event, from: base + from, to: s, table: Vec::new() });
-            }
-            _ => {}
-        }
-        self.known.reads.push(reads);
-        self.known.writes.push(writes);
-        self.known.sources.push(Source::Open);
         Ok(())
     }
 
     /// Numbers every value that steps can make. Each step happens once, so no value needs more steps than there are.
-    fn number_steps(&mut self) -> Result<(), TooMany> {
+    fn number_steps(&mut self) -> Result<(), TooManyValues> {
         loop {
-            let before = (self.numbering.len(), self.depths.clone());
-            for index in 0..self.steps.len() {
-                for number in 0..self.numbering.len() {
+            let before = (self.values.numbering.len(), self.values.depths.clone());
+            for index in 0..self.values.steps.len() {
+                for number in 0..self.values.numbering.len() {
                     self.number_step(index, number);
                 }
             }
-            if self.numbering.len() > LIMIT {
-                return Err(TooMany::Values);
+            if self.values.numbering.len() > LIMIT {
+                return Err(TooManyValues);
             }
-            if before == (self.numbering.len(), self.depths.clone()) {
+            if before == (self.values.numbering.len(), self.values.depths.clone()) {
                 return Ok(());
             }
         }
     }
 
     fn number_step(&mut self, index: usize, number: usize) {
-        let (depth, most) = (self.depths[number], self.steps.len());
-        let step = &mut self.steps[index];
-        step.table.resize(self.numbering.len().max(step.table.len()), None);
-        if step.table[number].is_none() {
-            if usize::from(depth) >= most || self.numbering.len() > LIMIT {
+        let PrefixValues { numbering, depths, steps, .. } = &mut self.values;
+        let (depth, most) = (depths[number], steps.len());
+        let (event, ValueStep { table, .. }) = &mut steps[index];
+        table.resize(numbering.len().max(table.len()), ValueStep::UNKNOWN);
+        if table[number] == ValueStep::UNKNOWN {
+            if usize::from(depth) >= most || numbering.len() > LIMIT {
                 return;
             }
-            let event = self.events[step.event].0;
-            let made = self.libraries.of(&event.call).step(event, self.numbering.value(number));
-            let made = made.map_or(0, |v| self.numbering.bit(v));
-            self.depths.resize(self.numbering.len(), u8::MAX);
-            self.steps[index].table[number] = Some(made);
+            let event = self.events[*event].0;
+            let made = self.libraries.of(&event.call).step(event, numbering.value(number));
+            table[number] = made.map_or(0, |v| numbering.bit(v));
+            depths.resize(numbering.len(), u8::MAX);
         }
-        if let Some(made) = self.steps[index].table[number].filter(|&made| made != 0) {
-            let made = made.trailing_zeros() as usize;
-            self.depths[made] = self.depths[made].min(depth.saturating_add(1));
-        }
-    }
-
-    /// Adds a subevent to the relations that come with subevents, and to the choices.
-    fn add_pairs(&mut self, s: usize, event: &Event, nth: usize) {
-        let schema = Rc::clone(&self.schema);
-        let EventSub { thread, sub, .. } = self.subs[s];
-        let library = schema.names.iter().position(|name| *name == event.call.library);
-        self.net.set_live(s + 1);
-        self.threads[thread] |= bit(s);
-        if let Some(library) = library {
-            self.own[library] |= bit(s);
-        }
-        let view = SubView { world: self.world, event, sub: &sub, nth };
-        for ((_, set), members) in schema.sets.iter().zip(&mut self.members).filter(|((of, _), _)| Some(*of) == library)
-        {
-            *members |= if set.has(&view) { bit(s) } else { 0 };
-        }
-        for (((of, key), classes), newest) in schema.keys.iter().zip(&mut self.classes).zip(&mut self.newest) {
-            let class = Some(key).filter(|_| Some(*of) == library).and_then(|key| key.of(&view));
-            *newest = class.map_or(0, |class| {
-                let members = classes.entry(class).or_default();
-                *members |= bit(s);
-                *members
-            });
-        }
-        for (position, (of, fixed)) in schema.fixed.iter().enumerate() {
-            self.pairs[position] = match of {
-                Some(_) if *of != library => (0, 0),
-                _ => self.pairs_of(&schema, fixed, s),
-            };
-        }
-        for &(id, fixed) in &schema.bases {
-            let (row, column) = self.pairs_within(&schema, fixed, s);
-            self.net.add_row(id, s, &words(row)[..self.net.width()]);
-            for a in bits(column & !bit(s)) {
-                self.net.add(id, a, s);
-            }
-        }
-        for (choice, (of, open)) in schema.choices.iter().enumerate() {
-            self.partners[choice].push(0);
-            if Some(*of) == library {
-                self.add_to_choice(&schema, choice, open, s);
-            }
-        }
-    }
-
-    fn add_to_choice(&mut self, schema: &Schema, choice: usize, open: &SchemaChoice, s: usize) {
-        match open {
-            SchemaChoice::ReadsFrom { reads, writes, before, .. } => {
-                let cell = self.subs[s].sub.cell;
-                let [reads, writes] = [reads, writes].map(|set| self.members[*set]);
-                if reads >> s & 1 == 1 {
-                    let of_cell = bits(writes & !bit(s)).filter(|&w| self.subs[w].sub.cell == cell);
-                    self.partners[choice][s] = of_cell.fold(0, |all, w| all | bit(w));
-                }
-                if writes >> s & 1 == 1 {
-                    for r in bits(reads & !bit(s)).filter(|&r| self.subs[r].sub.cell == cell).collect::<Vec<_>>() {
-                        self.partners[choice][r] |= bit(s);
-                        if self.known.sources[r] == Source::Initial {
-                            self.net.add(*before, r, s);
-                        }
-                    }
-                }
-            }
-            SchemaChoice::Order { pairs, .. } => {
-                let (row, column) = self.pairs_within(schema, *pairs, s);
-                self.partners[choice][s] = row & !bit(s);
-                bits(column & !bit(s)).for_each(|a| self.partners[choice][a] |= bit(s));
-            }
-        }
-    }
-
-    /// Returns the row and the column of the last subevent in a fixed relation.
-    fn pairs_within(&self, schema: &Schema, fixed: FixedId, s: usize) -> (Mask, Mask) {
-        let within = schema.fixed[fixed].0.map_or(below(s + 1), |library| self.own[library]);
-        let (row, column) = self.pairs[fixed];
-        (row & within, column & within)
-    }
-
-    /// Computes the same from that of the operands, perhaps with subevents of other libraries.
-    fn pairs_of(&self, schema: &Schema, fixed: &Fixed, s: usize) -> (Mask, Mask) {
-        let both = |mask: Mask| (mask, mask);
-        let has = |set: usize| self.members[set] >> s & 1 == 1;
-        let all = |holds: bool| if holds { Mask::MAX } else { 0 };
-        let of = |fixed: &FixedId| self.pairs[*fixed];
-        let combined = |a: &FixedId, b: &FixedId, combine: fn(Mask, Mask) -> Mask| {
-            let ((row, column), (other_row, other_column)) = (of(a), of(b));
-            (combine(row, other_row), combine(column, other_column))
-        };
-        let placed = &self.subs[s];
-        let of_event = below(s + 1) & !below(placed.base);
-        let of_thread = self.threads[placed.thread];
-        match fixed {
-            Fixed::Nothing => (0, 0),
-            Fixed::All => both(Mask::MAX),
-            Fixed::Po => (0, of_thread & !of_event),
-            Fixed::Ppo => {
-                let is_preserved = |&a: &usize| self.libraries.to(self.subs[a].sub.stamp, placed.sub.stamp);
-                (0, bits(of_thread & !of_event).filter(is_preserved).fold(0, |all, a| all | bit(a)))
-            }
-            Fixed::SameEvent => both(of_event),
-            Fixed::SameThread => both(of_thread),
-            Fixed::Same(key) => both(self.newest[*key]),
-            Fixed::InTurn(turn) => self.in_turn(schema.turns[*turn], s),
-            Fixed::On(set) => both(if has(*set) { bit(s) } else { 0 }),
-            Fixed::Cross(a, b) => (all(has(*a)) & self.members[*b], all(has(*b)) & self.members[*a]),
-            Fixed::From(set) => (all(has(*set)), self.members[*set]),
-            Fixed::Into(set) => (self.members[*set], all(has(*set))),
-            Fixed::Union(a, b) => combined(a, b, |a, b| a | b),
-            Fixed::Inter(a, b) => combined(a, b, |a, b| a & b),
-            Fixed::Minus(a, b) => combined(a, b, |a, b| a & !b),
-            Fixed::Inverse(inverted) => {
-                let (row, column) = of(inverted);
-                (column, row)
-            }
-        }
-    }
-
-    fn in_turn(&self, [from, to, key]: [usize; 3], s: usize) -> (Mask, Mask) {
-        let class = self.newest[key] & self.threads[self.subs[s].thread];
-        let (from, to) = (class & self.members[from], class & self.members[to]);
-        let partner = |own: Mask, others: Mask| {
-            let turn = (own & below(s)).count_ones() as usize;
-            if own >> s & 1 == 1 { bits(others).nth(turn).map_or(0, bit) } else { 0 }
-        };
-        (partner(from, to), partner(to, from))
-    }
-
-    /// Propagates until nothing changes. Returns false if no execution has this beginning.
-    fn propagate(&mut self) -> bool {
-        let mut has_grown = true;
-        loop {
-            has_grown |= !self.net.is_settled();
-            if !self.net.settle() {
-                return false;
-            }
-            let mut changed = false;
-            if !self.narrow_values(&mut changed) || !self.narrow_sources(&mut changed) {
-                return false;
-            }
-            if changed {
-                continue;
-            }
-            // The forbidden pairs depend on the network alone.
-            if has_grown {
-                self.forbidden.find(&self.net, &self.schema.is_open);
-                self.force(&mut changed);
-                has_grown = false;
-            }
-            if !changed {
-                return true;
-            }
-        }
-    }
-
-    fn narrow_values(&mut self, changed: &mut bool) -> bool {
-        // Values that have no number yet may get one of these.
-        let unnumbered = Vals::MAX << self.numbering.len();
-        let PrefixDomains { reads, writes, .. } = &mut self.known;
-        for &(from, to) in &self.copies {
-            let both = reads[from] & writes[to];
-            intersect(&mut reads[from], both, changed);
-            intersect(&mut writes[to], both, changed);
-            if both == 0 {
-                return false;
-            }
-        }
-        for step in &self.steps {
-            let (mut read, mut written) = (reads[step.from] & unnumbered, 0);
-            if read != 0 {
-                written = writes[step.to];
-            }
-            for (number, made) in step.table.iter().enumerate() {
-                let made = made.unwrap_or(unnumbered) & writes[step.to];
-                if reads[step.from] >> number & 1 == 1 && made != 0 {
-                    (read, written) = (read | 1 << number, written | made);
-                }
-            }
-            intersect(&mut reads[step.from], read, changed);
-            intersect(&mut writes[step.to], written, changed);
-            if read == 0 || written == 0 {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn narrow_sources(&mut self, changed: &mut bool) -> bool {
-        let schema = Rc::clone(&self.schema);
-        for (choice, (_, open)) in schema.choices.iter().enumerate() {
-            let SchemaChoice::ReadsFrom { reads, .. } = open else { continue };
-            if !bits(self.members[*reads]).all(|read| self.narrow_read(choice, open, read, changed)) {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn narrow_read(&mut self, choice: usize, open: &SchemaChoice, read: usize, changed: &mut bool) -> bool {
-        match self.known.sources[read] {
-            Source::Write(w) => {
-                let both = self.known.reads[read] & self.known.writes[w];
-                intersect(&mut self.known.reads[read], both, changed);
-                intersect(&mut self.known.writes[w], both, changed);
-                self.close_copied(read, w, changed);
-            }
-            Source::Initial => intersect(&mut self.known.reads[read], self.init[read], changed),
-            Source::Open if self.known.until[read] == u32::MAX => {}
-            Source::Open => {
-                let sources = self.sources(choice, open, read);
-                let possible = sources.iter().fold(0, |all, source| all | self.source_values(read, *source));
-                intersect(&mut self.known.reads[read], possible, changed);
-                if let [only] = sources[..] {
-                    *changed = true;
-                    self.decide(choice, open, read, only);
-                }
-            }
-        }
-        self.known.reads[read] != 0
-    }
-
-    fn source_values(&self, read: usize, source: Source) -> Vals {
-        if let Source::Write(w) = source { self.known.writes[w] } else { self.init[read] }
-    }
-
-    /// Returns the sources in the prefix that an undecided read can still have.
-    fn sources(&self, choice: usize, open: &SchemaChoice, read: usize) -> SmallVec<[Source; 4]> {
-        let SchemaChoice::ReadsFrom { excluded, .. } = open else { unreachable!("only reads-from has reads") };
-        let out = mask_of(self.net.row(*excluded, read));
-        let is_in_time = |w: &usize| self.births[*w] <= self.known.until[read];
-        let writes = bits(self.partners[choice][read] & !out).filter(is_in_time).map(Source::Write);
-        let initial = (out >> read & 1 == 0).then_some(Source::Initial);
-        let all = initial.into_iter().chain(writes);
-        all.filter(|&source| self.source_values(read, source) & self.known.reads[read] != 0).collect()
-    }
-
-    fn decide(&mut self, choice: usize, open: &SchemaChoice, read: usize, source: Source) {
-        let SchemaChoice::ReadsFrom { chosen, before, .. } = open else { unreachable!("only reads-from has reads") };
-        self.known.sources[read] = source;
-        match source {
-            Source::Write(w) => self.net.add(*chosen, w, read),
-            _ => {
-                let row = words(self.partners[choice][read]);
-                self.net.add_row(*before, read, &row[..self.net.width()]);
-            }
-        }
-    }
-
-    /// Bounds the time of the read of a copy: the copy read no later than the read that has it as its source.
-    fn close_copied(&mut self, read: usize, write: usize, changed: &mut bool) {
-        if let Some(from) = self.copied(write) {
-            let until = self.known.until[read];
-            if self.known.until[from] > until {
-                self.known.until[from] = until;
-                *changed = true;
-            }
-        }
-    }
-
-    /// Returns the read on which the value of a write depends.
-    fn copied(&self, write: usize) -> Option<usize> {
-        let placed = &self.subs[write];
-        match placed.sub.writes? {
-            Writes::Is(_) => None,
-            Writes::Copy(from) | Writes::Step(from) => Some(placed.base + from),
-        }
-    }
-
-    /// Excludes choices that would add a forbidden pair, and decides orders of which one direction is forbidden.
-    fn force(&mut self, changed: &mut bool) {
-        let schema = Rc::clone(&self.schema);
-        for (choice, (_, open)) in schema.choices.iter().enumerate() {
-            match open {
-                SchemaChoice::ReadsFrom { reads, chosen, before, excluded, .. } => {
-                    let is_open = |&r: &usize| self.known.sources[r] == Source::Open;
-                    let open: SmallVec<[usize; 16]> = bits(self.members[*reads]).filter(is_open).collect();
-                    for read in open {
-                        let partners = self.partners[choice][read];
-                        let mut out: Mask = 0;
-                        bits(partners).filter(|&w| self.forbidden.has(*chosen, w, read)).for_each(|w| out |= bit(w));
-                        if mask_of(self.forbidden.row(*before, read)) & partners != 0 {
-                            out |= bit(read);
-                        }
-                        if out & !mask_of(self.net.row(*excluded, read)) != 0 {
-                            *changed = true;
-                            self.net.add_row(*excluded, read, &words(out)[..self.net.width()]);
-                        }
-                    }
-                }
-                SchemaChoice::Order { raw, closed, .. } => {
-                    for a in 0..self.subs.len() {
-                        let forbidden = mask_of(self.forbidden.row(*raw, a)) & self.partners[choice][a];
-                        for b in bits(forbidden & !mask_of(self.net.row(*closed, a))) {
-                            if !self.net.has(*closed, b, a) {
-                                *changed = true;
-                                self.net.add(*raw, b, a);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Excludes the sources of a read that existed at `time`, if their values do not depend on a read.
-    fn rule_out_until(&mut self, read: usize, time: u32) {
-        let schema = Rc::clone(&self.schema);
-        for (choice, (_, open)) in schema.choices.iter().enumerate() {
-            let SchemaChoice::ReadsFrom { reads, excluded, .. } = open else { continue };
-            if self.members[*reads] >> read & 1 == 0 {
-                continue;
-            }
-            self.net.add(*excluded, read, read);
-            for w in bits(self.partners[choice][read]) {
-                if self.births[w] <= time && self.copied(w).is_none() {
-                    self.net.add(*excluded, read, w);
-                }
-            }
+        if table[number] != 0 {
+            let made = table[number].trailing_zeros() as usize;
+            depths[made] = depths[made].min(depth.saturating_add(1));
         }
     }
 
@@ -868,18 +445,18 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// that contain a write after that time.
     #[must_use]
     pub fn available(&self, since: Option<u32>) -> Available {
-        let n = self.subs.len();
-        let of_copies = self.copies.iter().copied().chain(self.steps.iter().map(|step| (step.from, step.to)));
+        let n = self.store.subs.len();
+        let of_copies = self.values.copies.iter().copied().chain(self.values.steps.iter().map(|(_, step)| (step.from, step.to)));
         let copies: Vec<(usize, usize)> = of_copies.collect();
         let mut any = vec![0; n];
-        for w in (0..n).filter(|&w| self.copied(w).is_none() && self.subs[w].sub.writes.is_some()) {
-            any[w] = self.known.writes[w];
+        for w in (0..n).filter(|&w| self.store.copied(w).is_none() && self.store.subs[w].sub.writes.is_some()) {
+            any[w] = self.store.domains.writes[w];
         }
-        let sources: Vec<SmallVec<[Source; 4]>> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
+        let sources: Vec<Sources> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
         self.spread(&copies, &sources, &mut any, true);
         let Some(since) = since else { return Available { any } };
         let mut fresh = vec![0; n];
-        for w in (0..n).filter(|&w| self.births[w] > since) {
+        for w in (0..n).filter(|&w| self.store.births[w] > since) {
             fresh[w] = any[w];
         }
         self.spread(&copies, &sources, &mut fresh, false);
@@ -887,17 +464,17 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// Passes values along copies. A chain passes each copy once. `initial`: initial values count, too.
-    fn spread(&self, copies: &[(usize, usize)], sources: &[SmallVec<[Source; 4]>], any: &mut [Vals], initial: bool) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[Sources], any: &mut [Vals], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
             for (&(read, w), sources) in copies.iter().zip(sources) {
                 let of = |source: &Source| match source {
                     Source::Write(w) => any[*w],
-                    _ if initial => self.init[read],
+                    _ if initial => self.store.init[read],
                     _ => 0,
                 };
-                let values = sources.iter().fold(0, |all, s| all | of(s)) & self.known.reads[read];
-                let more = self.made(w, values) & self.known.writes[w];
+                let values = sources.iter().fold(0, |all, s| all | of(s)) & self.store.domains.reads[read];
+                let more = self.values.made(w, values) & self.store.domains.writes[w];
                 changed |= more & !any[w] != 0;
                 any[w] |= more;
             }
@@ -907,36 +484,30 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Returns the values that a subevent writes if the read on which it depends has one of the values `read`.
-    fn made(&self, write: usize, read: Vals) -> Vals {
-        let Some(step) = self.steps.iter().find(|step| step.to == write) else { return read };
-        let table = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
-        table.fold(0, |all, (_, made)| all | made.unwrap_or(0))
-    }
-
     /// Returns the sources in the prefix that a read can have.
-    fn sources_of(&self, read: usize) -> SmallVec<[Source; 4]> {
-        if self.known.sources[read] != Source::Open {
-            return SmallVec::from_slice(&[self.known.sources[read]]);
+    fn sources_of(&self, read: usize) -> Sources {
+        let source = self.store.domains.sources[read];
+        if source != Source::Open {
+            return SmallVec::from_slice(&[source]);
         }
-        for (choice, (_, open)) in self.schema.choices.iter().enumerate() {
-            if matches!(open, SchemaChoice::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1) {
-                return self.sources(choice, open, read);
+        match self.store.choice_of(read) {
+            Some(choice) => self.store.sources(choice, read),
+            None => {
+                let writes = self.store.subs[read].sub.cell.map_or(Vec::new(), |cell| self.writes_of(cell));
+                std::iter::once(Source::Initial).chain(writes.into_iter().map(Source::Write)).collect()
             }
         }
-        let writes = self.subs[read].sub.cell.map_or(0, |cell| self.writes_of(cell));
-        std::iter::once(Source::Initial).chain(bits(writes).map(Source::Write)).collect()
     }
 
     /// Returns the copies that may read from a write that does not exist yet.
     #[must_use]
     pub fn open_copies(&self) -> Vec<Copied<'n>> {
-        let of_steps = self.steps.iter().map(|step| (step.from, step.to, Some(self.events[step.event].0)));
-        let all = self.copies.iter().map(|&(from, to)| (from, to, None)).chain(of_steps);
+        let of_steps = self.values.steps.iter().map(|(event, step)| (step.from, step.to, Some(self.events[*event].0)));
+        let all = self.values.copies.iter().map(|&(from, to)| (from, to, None)).chain(of_steps);
         let open =
-            all.filter(|&(from, ..)| self.known.until[from] == u32::MAX && self.known.sources[from] != Source::Initial);
+            all.filter(|&(from, ..)| self.store.domains.until[from] == u32::MAX && self.store.domains.sources[from] != Source::Initial);
         open.filter_map(|(from, to, step)| {
-            Some(Copied { step, from: self.subs[from].sub.cell?, to: self.subs[to].sub.cell? })
+            Some(Copied { step, from: self.store.subs[from].sub.cell?, to: self.store.subs[to].sub.cell? })
         })
         .collect()
     }
@@ -947,8 +518,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
     pub fn is_read(&mut self, thread: usize, (start, end): (usize, usize)) -> bool {
         let of_thread = self.events.iter().enumerate().filter(|(_, (e, _))| e.thread.index() == thread);
         let events: SmallVec<[usize; 8]> = of_thread.map(|(i, _)| i).skip(start).take(end - start).collect();
-        let within = |s: usize| events.contains(&self.subs[s].event);
-        let others = (0..self.subs.len()).filter(|&s| self.subs[s].sub.reads.is_some() && !within(s));
+        let within = |s: usize| events.contains(&self.store.subs[s].event);
+        let others = (0..self.store.subs.len()).filter(|&s| self.store.subs[s].sub.reads.is_some() && !within(s));
         let sources = others.flat_map(|read| self.sources_of(read).into_iter().map(move |source| (read, source)));
         let is_own = |source: &Source| matches!(source, Source::Write(w) if within(*w));
         let sources: Vec<(usize, Source)> = sources.filter(|(_, source)| is_own(source)).collect();
@@ -959,8 +530,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// present keeps one of them.
     fn may_have(&mut self, read: usize, source: Source) -> bool {
         self.is_possible_with(read, source, |prefix| {
-            let is_bounded = |r: &usize| prefix.known.sources[*r] == Source::Open && prefix.known.until[*r] != u32::MAX;
-            let open = (0..prefix.subs.len()).filter(|&r| prefix.subs[r].sub.reads.is_some());
+            let is_bounded = |r: &usize| prefix.store.domains.sources[*r] == Source::Open && prefix.store.domains.until[*r] != u32::MAX;
+            let open = (0..prefix.store.subs.len()).filter(|&r| prefix.store.subs[r].sub.reads.is_some());
             let open: SmallVec<[usize; 16]> = open.filter(is_bounded).collect();
             open.into_iter().all(|other| {
                 let sources = prefix.sources_of(other);
@@ -972,12 +543,10 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// True if a read may have this source, and `and` holds there. A read of a library that says nothing yet has no choice, so
     /// nothing follows from its source.
     fn is_possible_with(&mut self, read: usize, source: Source, and: impl FnOnce(&mut Self) -> bool) -> bool {
-        let schema = Rc::clone(&self.schema);
-        let is_choice = |open: &SchemaChoice| matches!(open, SchemaChoice::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1);
-        let Some(choice) = schema.choices.iter().position(|(_, open)| is_choice(open)) else { return true };
+        let Some(choice) = self.store.choice_of(read) else { return true };
         let before = self.save();
-        if self.known.sources[read] == Source::Open {
-            self.decide(choice, &schema.choices[choice].1, read, source);
+        if self.store.domains.sources[read] == Source::Open {
+            self.store.decide(choice, read, source);
         }
         let is_possible = self.propagate() && and(self);
         self.restore(before);
@@ -995,35 +564,45 @@ impl<'p, 'n> Prefix<'p, 'n> {
         (thread, own): (usize, Range<usize>),
         may_change: &dyn Fn(Cell) -> bool,
     ) -> Option<Vec<Val>> {
-        let is_own = |w: usize| self.subs[w].thread == thread && own.contains(&self.position(self.subs[w].event));
+        let is_own = |w: usize| self.store.subs[w].thread == thread && own.contains(&self.position(self.store.subs[w].event));
         let lasts = |cell: Cell| {
             let writes = self.writes_of(cell);
-            (writes, bits(writes).filter(move |&w| is_own(w) || !self.has_later(w, writes)))
+            let lasts: Vec<usize> =
+                writes.iter().copied().filter(|&w| is_own(w) || !self.has_later(w, &writes)).collect();
+            (!writes.is_empty(), lasts)
         };
         let copied = |w: usize| {
             let from =
-                self.copied(w).filter(|_| is_own(w) && matches!(self.subs[w].sub.writes, Some(Writes::Copy(_))))?;
-            let source = self.subs[from].sub.cell.filter(|&c| !may_change(c))?;
-            let (writes, lasts) = lasts(source);
-            let initial = if writes == 0 { self.init[from] } else { 0 };
-            Some(lasts.fold(initial, |all, w| all | available.any[w]))
+                self.store.copied(w).filter(|_| is_own(w) && matches!(self.store.subs[w].sub.writes, Some(Writes::Copy(_))))?;
+            let source = self.store.subs[from].sub.cell.filter(|&c| !may_change(c))?;
+            let (is_written, lasts) = lasts(source);
+            let initial = if is_written { 0 } else { self.store.init[from] };
+            Some(lasts.into_iter().fold(initial, |all, w| all | available.any[w]))
         };
-        let (writes, lasts) = lasts(cell);
-        let values = lasts.fold(0, |all, w| all | available.any[w] & copied(w).unwrap_or(Vals::MAX));
-        (writes != 0).then(|| self.numbering.all(values).collect())
+        let (is_written, lasts) = lasts(cell);
+        let values = lasts.into_iter().fold(0, |all, w| all | available.any[w] & copied(w).unwrap_or(Vals::MAX));
+        is_written.then(|| self.values.numbering.all(values).collect())
     }
 
     /// Returns the subevents that write a cell.
-    fn writes_of(&self, cell: Cell) -> Mask {
-        let is_write = |w: &usize| self.subs[*w].sub.cell == Some(cell) && self.subs[*w].sub.writes.is_some();
-        (0..self.subs.len()).filter(is_write).fold(0, |all, w| all | bit(w))
+    fn writes_of(&self, cell: Cell) -> Vec<usize> {
+        let is_write = |w: &usize| {
+            let sub = &self.store.subs[*w].sub;
+            sub.cell == Some(cell) && sub.writes.is_some()
+        };
+        (0..self.store.len()).filter(is_write).collect()
     }
 
     /// True if one of these `writes` comes after this one.
-    fn has_later(&self, w: usize, writes: Mask) -> bool {
-        let mut choices = self.schema.choices.iter().zip(&self.partners);
-        choices.any(|((_, open), partners)| match open {
-            SchemaChoice::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
+    fn has_later(&self, w: usize, writes: &[usize]) -> bool {
+        (0..self.store.schema.choices.len()).any(|choice| match self.store.choice(choice) {
+            SchemaChoice::Order { closed, .. } => {
+                let partners = self.store.partners(choice, w);
+                let is_later = |&other: &usize| {
+                    self.store.net.has(closed, w, other) && partners[other / 64] >> (other % 64) & 1 == 1
+                };
+                writes.iter().any(is_later)
+            }
             SchemaChoice::ReadsFrom { .. } => false,
         })
     }
@@ -1043,14 +622,14 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// The same, without the values that the thread of this number writes other than as copies.
     #[must_use]
     pub fn values_of_others(&self, available: &Available, cell: Cell, thread: usize) -> Vec<Val> {
-        let is_own = |placed: &EventSub| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
+        let is_own = |placed: &GraphSub| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
         self.values_where(available, cell, |placed| !is_own(placed))
     }
 
-    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&EventSub) -> bool) -> Vec<Val> {
-        let of_cell = |placed: &EventSub| placed.sub.cell == Some(cell) && is(placed);
-        let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
-        self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
+    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&GraphSub) -> bool) -> Vec<Val> {
+        let of_cell = |placed: &GraphSub| placed.sub.cell == Some(cell) && is(placed);
+        let writes = self.store.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
+        self.values.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
 }
 
@@ -1060,11 +639,6 @@ mod tests {
     use crate::event::alike;
     use crate::ids::{Loc, Node};
     use crate::search::memory::{MEMORY, Method, consistent, event, libraries, world};
-
-    #[test]
-    fn all_that_a_mask_has_room_for_is_below_its_end() {
-        assert_eq!((below(0), below(1), below(MOST - 1), below(MOST)), (0, 1, Mask::MAX >> 1, Mask::MAX));
-    }
 
     /// Returns whether some execution begins with these events, and whether one has these events only.
     fn begins_and_ends(events: &[Event]) -> (bool, bool) {

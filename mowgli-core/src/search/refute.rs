@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::compile::NetworkTerm;
 use super::network::Conflict;
+use super::relation::Matrix;
+use super::schema::SchemaTerm;
 use super::solver::{Solver, Source};
 use crate::algebra::{Rel, RelExpr};
 use crate::event::Event;
@@ -76,9 +77,9 @@ fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: u
         return;
     }
     if let Some((choice, read)) = solver.open_read() {
-        for source in solver.options(choice, read) {
+        for source in solver.store.sources(choice, read) {
             let snapshot = solver.snapshot();
-            solver.decide(choice, read, source);
+            solver.store.decide(choice, read, source);
             refute(solver, libraries, lasts, most, found);
             solver.restore(snapshot);
         }
@@ -96,7 +97,7 @@ fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: u
 }
 
 fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Refutation {
-    let why = Why { solver, libraries };
+    let why = Why { solver, libraries, fixed: solver.fixed_pairs(libraries) };
     let reads = (0..solver.graph.len()).filter_map(|s| match solver.source(s) {
         Source::Open => None,
         Source::Initial => Some((why.end(s), None)),
@@ -116,6 +117,8 @@ const PO: (&str, &str) = ("po", "{a} is before {b} in its thread");
 struct Why<'s, 'a> {
     solver: &'s Solver<'a>,
     libraries: &'s Libraries,
+    /// The pairs of each fixed relation.
+    fixed: Vec<Matrix>,
 }
 
 impl Why<'_, '_> {
@@ -149,9 +152,10 @@ impl Why<'_, '_> {
     }
 
     fn conflict(&self, conflict: Conflict) -> (Option<(Name, &'static str)>, Vec<Labelled>) {
-        let compiled = &self.solver.compiled;
-        let demand = compiled.demands.iter().find(|d| d.2 == conflict.relation);
+        let schema = &self.solver.store.schema;
+        let demand = schema.demands.iter().find(|d| d.2 == conflict.relation);
         let Some(&(library, name, _)) = demand else { return (None, self.cycle()) };
+        let library = schema.names[library];
         let spec = self.libraries.spec(library).expect("a demand of a library of the search");
         let rel = &spec.demands.iter().find(|d| d.0 == name).expect("a demand of the library").2;
         (Some((library, name)), self.steps(library, rel, conflict.from, conflict.to))
@@ -159,21 +163,26 @@ impl Why<'_, '_> {
 
     /// A shortest cycle of hb, each edge as its steps.
     fn cycle(&self) -> Vec<Labelled> {
-        let (net, n) = (&self.solver.compiled.net, self.solver.graph.len());
-        let parts = &self.solver.compiled.parts;
-        let next = |a: usize| (0..n).filter(move |&b| parts.iter().any(|p| net.has(p.2, a, b)));
-        let cycles = (0..n).filter_map(|a| path(a, a, n, next));
+        let n = self.solver.graph.len();
+        let cycles = (0..n).filter_map(|a| path(a, a, n, |x| self.next_in_hb(x)));
         let Some(cycle) = cycles.min_by_key(Vec::len) else { return Vec::new() };
         cycle.windows(2).flat_map(|ends| self.part(ends[0], ends[1])).collect()
     }
 
+    /// Iterates over the subevents to which an edge of hb leads.
+    fn next_in_hb(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
+        let (net, parts) = (&self.solver.store.net, &self.solver.store.schema.parts);
+        (0..self.solver.graph.len()).filter(move |&b| parts.iter().any(|part| net.has(part.2, a, b)))
+    }
+
     /// The steps of an edge of hb.
     fn part(&self, a: usize, b: usize) -> Vec<Labelled> {
-        let parts = &self.solver.compiled.parts;
-        let Some(&(library, name, _)) = parts.iter().rev().find(|p| self.solver.compiled.net.has(p.2, a, b)) else {
+        let schema = &self.solver.store.schema;
+        let Some(&(library, name, _)) = schema.parts.iter().rev().find(|p| self.solver.store.net.has(p.2, a, b)) else {
             return Vec::new();
         };
         let Some(library) = library else { return vec![(a, PPO, b)] };
+        let library = schema.names[library];
         let spec = self.libraries.spec(library).expect("a part of a library of the search");
         let of_name = spec.so.iter().filter(|(n, _)| *n == name);
         let rel = of_name.map(|(_, rel)| rel).find(|rel| self.has(library, rel, a, b));
@@ -181,10 +190,13 @@ impl Why<'_, '_> {
     }
 
     fn has(&self, library: Name, rel: &Rel, a: usize, b: usize) -> bool {
-        match (self.solver.compiled.terms.get(&(library, rel.address())), rel.expr()) {
-            (Some(NetworkTerm::Known(m)), _) => m.has(a, b),
-            (Some(NetworkTerm::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
+        let schema = &self.solver.store.schema;
+        let position = schema.names.iter().position(|name| *name == library).expect("a library of the search");
+        match (schema.terms.get(&(position, rel.address())), rel.expr()) {
+            (Some(SchemaTerm::Fixed(fixed)), _) => self.fixed[*fixed].has(a, b),
+            (Some(SchemaTerm::Derived(id)), _) => self.solver.store.net.has(*id, a, b),
             (None, RelExpr::Union(p, q)) => self.has(library, p, a, b) || self.has(library, q, a, b),
+            (None, RelExpr::On(set)) => a == b && set.has(&self.solver.graph.view(a)),
             (None, _) => false,
         }
     }
@@ -226,10 +238,7 @@ impl Why<'_, '_> {
             }
             RelExpr::Inverse(p) => self.steps(library, p, b, a),
             RelExpr::Hb => {
-                let parts = &self.solver.compiled.parts;
-                let next =
-                    |x: usize| (0..n).filter(move |&y| parts.iter().any(|p| self.solver.compiled.net.has(p.2, x, y)));
-                let path = path(a, b, n, next).unwrap_or_default();
+                let path = path(a, b, n, |x| self.next_in_hb(x)).unwrap_or_default();
                 path.windows(2).flat_map(|ends| self.part(ends[0], ends[1])).collect()
             }
             RelExpr::Chosen(choice) => vec![(a, (spec.choices[*choice].0, "{a} comes before {b}"), b)],

@@ -1,4 +1,4 @@
-//! Compilation of specifications to a network of relations to which subevents can be added: see [`super::prefix`].
+//! Compilation of specifications to a network of relations to which subevents can be added: see [`super::store`].
 //!
 //! **Computes** a [`RelationNetwork`] for the demands, choices and orders of some specifications, without any subevent. Two
 //! subevents alone determine the pairs of a [`Fixed`] relation. All other relations are derived from these and from choices.
@@ -11,9 +11,9 @@
 //! fails as soon as a pair closes a cycle.
 //!
 //! **Correct because** union, intersection, composition, inverse and closure are monotone. A difference `a - b` is not, if `b`
-//! may still grow, so its pairs are left out: a lower bound is still right. A fixed relation may be a difference, since two
-//! subevents decide it for ever. The tests in `tests/tests/flow.rs`
-//! compare with a plain fixed point.
+//! may still grow, so it begins without pairs: a lower bound is still right. The store adds a pair once `b` cannot get it
+//! any more. A fixed relation may be a difference, since two subevents decide it for ever. The tests in `tests/tests/flow.rs`
+//! compare with a plain fixed point, and `tests/tests/agreement.rs` with the judge.
 //!
 //! **Cost.** Linear in the size of the specifications, once for each set of libraries whose specifications apply.
 
@@ -23,7 +23,6 @@ use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::search::relation::Matrix;
 
 /// A position among the fixed relations of a [`Schema`].
 pub(crate) type FixedId = usize;
@@ -32,8 +31,6 @@ pub(crate) type FixedId = usize;
 /// relations of the [`Schema`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fixed {
-    /// No pair.
-    Nothing,
     /// All pairs.
     All,
     Po,
@@ -55,11 +52,52 @@ pub(crate) enum Fixed {
 }
 
 /// A choice of a specification.
+#[derive(Clone, Copy)]
 pub(crate) enum SchemaChoice {
-    /// For each read the write that it reads from: see [`super::compile::UnfilledChoice`].
-    ReadsFrom { reads: usize, writes: usize, chosen: RelationId, before: RelationId, excluded: RelationId },
+    /// For each read the write that it reads from. Reads and writes are positions among the sets.
+    ReadsFrom {
+        reads: usize,
+        writes: usize,
+        /// The pairs `(w, r)`.
+        chosen: RelationId,
+        /// The pairs `(r, w)` such that r reads the initial value and w writes its cell.
+        before: RelationId,
+        /// The excluded pairs `(r, w)`; `(r, r)` excludes the initial value.
+        excluded: RelationId,
+    },
     /// The direction of each of these pairs.
-    Order { raw: RelationId, closed: RelationId, pairs: FixedId },
+    Order {
+        /// The decided pairs.
+        raw: RelationId,
+        /// The consequences of `raw`: its closure for a total order, the same relation otherwise.
+        closed: RelationId,
+        pairs: FixedId,
+    },
+}
+
+/// A choice with its library and its name.
+pub(crate) struct NamedChoice {
+    pub library: usize,
+    pub name: &'static str,
+    pub of: SchemaChoice,
+}
+
+impl NamedChoice {
+    /// Returns the relation that specifications see: pairs of a write and a read, or an order.
+    pub fn relation(&self) -> RelationId {
+        match self.of {
+            SchemaChoice::ReadsFrom { chosen, .. } => chosen,
+            SchemaChoice::Order { closed, .. } => closed,
+        }
+    }
+}
+
+/// A difference whose subtrahend may still grow.
+#[derive(Clone, Copy)]
+pub(crate) struct Difference {
+    pub relation: RelationId,
+    pub minuend: RelationId,
+    pub subtrahend: RelationId,
 }
 
 /// The relations of some libraries, without any subevent. A library is its position among the names.
@@ -76,31 +114,47 @@ pub(crate) struct Schema {
     pub fixed: Vec<(Option<usize>, Fixed)>,
     /// The relations of the network whose pairs come with the subevents, each with the fixed relation that has them.
     pub bases: Vec<(RelationId, FixedId)>,
-    pub choices: Vec<(usize, SchemaChoice)>,
+    pub choices: Vec<NamedChoice>,
+    pub differences: Vec<Difference>,
     /// Whether each relation depends on a choice.
     pub is_open: Vec<bool>,
+    /// `(ppo u so u extra)+`.
+    pub hb: RelationId,
+    /// The edges of hb that a caller demands.
+    pub extra: RelationId,
+    /// The additional edges of hb as the specifications see it: the promises of an execution below (LOCO Def. 3.13, 3).
+    pub given: RelationId,
+    /// The pairs that must not be in so.
+    pub outside: RelationId,
+    /// The parts of hb by library and name; `None` for ppo, which all libraries share.
+    pub parts: Vec<(Option<usize>, &'static str, RelationId)>,
+    /// The demands by library and name.
+    pub demands: Vec<(usize, &'static str, RelationId)>,
+    /// The relation of each expression, by library and address.
+    pub terms: BTreeMap<(usize, usize), SchemaTerm>,
 }
 
+/// The relation of an expression.
 #[derive(Clone, Copy)]
-enum SchemaTerm {
+pub(crate) enum SchemaTerm {
+    /// Two subevents alone determine its pairs.
     Fixed(FixedId),
+    /// A relation of the network.
     Derived(RelationId),
 }
 
 struct SchemaBuilder {
     schema: Schema,
-    empty: Matrix,
     seen_hb: Option<RelationId>,
     library: usize,
     first_choice: usize,
-    terms: BTreeMap<(usize, usize), SchemaTerm>,
 }
 
 impl Schema {
     /// The relations of these libraries, for up to so many subevents.
     pub fn new(libraries: &Libraries, names: &[Name], capacity: usize) -> Self {
         let mut net = RelationNetwork::new(capacity);
-        net.set_live(0);
+        let [extra, given, outside] = [(); 3].map(|()| net.base());
         let schema = Self {
             names: names.to_vec(),
             net,
@@ -110,11 +164,17 @@ impl Schema {
             fixed: Vec::new(),
             bases: Vec::new(),
             choices: Vec::new(),
+            differences: Vec::new(),
             is_open: Vec::new(),
+            hb: extra,
+            extra,
+            given,
+            outside,
+            parts: Vec::new(),
+            demands: Vec::new(),
+            terms: BTreeMap::new(),
         };
-        let empty = Matrix::empty(capacity);
-        let terms = BTreeMap::new();
-        let mut builder = SchemaBuilder { schema, empty, seen_hb: None, library: 0, first_choice: 0, terms };
+        let mut builder = SchemaBuilder { schema, seen_hb: None, library: 0, first_choice: 0 };
         builder.libraries(libraries, names);
         let mut schema = builder.schema;
         schema.is_open = is_open(&schema);
@@ -122,16 +182,25 @@ impl Schema {
     }
 }
 
+/// Returns for each relation whether it depends on a choice.
 fn is_open(schema: &Schema) -> Vec<bool> {
     let net = &schema.net;
     let mut open = vec![false; net.relations()];
-    for (_, choice) in &schema.choices {
-        match choice {
-            SchemaChoice::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
-            SchemaChoice::Order { raw, .. } => open[*raw] = true,
+    for choice in &schema.choices {
+        match choice.of {
+            SchemaChoice::ReadsFrom { chosen, before, .. } => (open[chosen], open[before]) = (true, true),
+            SchemaChoice::Order { raw, .. } => open[raw] = true,
         }
     }
-    super::compile::spread_open(net, &mut open);
+    schema.differences.iter().for_each(|difference| open[difference.relation] = true);
+    for r in 0..net.relations() {
+        open[r] |= match net.derivation(r) {
+            Derivation::Base => false,
+            Derivation::Union(of) => of.iter().any(|&o| open[o]),
+            Derivation::Inter(a, b) | Derivation::Seq(a, b) => open[*a] || open[*b],
+            Derivation::Inverse(a) | Derivation::Plus(a) => open[*a],
+        };
+    }
     open
 }
 
@@ -152,24 +221,30 @@ fn is_fixed(rel: &Rel) -> bool {
 
 impl SchemaBuilder {
     fn libraries(&mut self, libraries: &Libraries, names: &[Name]) {
-        let mut so = Vec::new();
         let mut beyond_so = Vec::new();
         for (library, &name) in names.iter().enumerate() {
             let spec = libraries.spec(name).expect("a name of the set");
             (self.library, self.first_choice) = (library, self.schema.choices.len());
-            so.extend(self.library(spec));
+            self.library(spec);
             if spec.mentions_hb() {
                 beyond_so.push((library, spec, self.first_choice));
             }
         }
+        let so = self.schema.parts.iter().map(|(.., part)| *part).collect();
+        let so = self.schema.net.derive(Derivation::Union(so));
+        let strays = self.schema.net.derive(Derivation::Inter(so, self.schema.outside));
+        self.schema.net.check(strays, Check::Empty);
         let ppo = self.base();
         self.schema.bases.push((ppo, self.schema.fixed.len()));
         self.schema.fixed.push((None, Fixed::Ppo));
-        so.push(ppo);
-        let edges = self.schema.net.derive(Derivation::Union(so));
-        let hb = self.schema.net.derive(Derivation::Plus(edges));
-        self.schema.net.check(hb, Check::Irreflexive);
-        self.seen_hb = Some(hb);
+        self.schema.parts.push((None, "ppo", ppo));
+        let edges = self.schema.net.derive(Derivation::Union(vec![so, ppo, self.schema.extra]));
+        self.schema.hb = self.schema.net.derive(Derivation::Plus(edges));
+        self.schema.net.check(self.schema.hb, Check::Irreflexive);
+        if !beyond_so.is_empty() {
+            let seen = vec![self.schema.hb, self.schema.given];
+            self.seen_hb = Some(self.schema.net.derive(Derivation::Union(seen)));
+        }
         for (library, spec, first_choice) in beyond_so {
             (self.library, self.first_choice) = (library, first_choice);
             self.demands(spec, true);
@@ -178,23 +253,27 @@ impl SchemaBuilder {
 
     /// Compiles the choices, demands and so of the current library. Relations that mention hb follow later, because hb
     /// depends on so.
-    fn library(&mut self, spec: &Spec) -> Vec<RelationId> {
-        for (_, choice) in &spec.choices {
-            let open = self.choice(choice);
-            self.schema.choices.push((self.library, open));
+    fn library(&mut self, spec: &Spec) {
+        for (name, choice) in &spec.choices {
+            let of = self.choice(choice);
+            self.schema.choices.push(NamedChoice { library: self.library, name, of });
         }
         self.demands(spec, false);
-        spec.so.iter().map(|(_, rel)| self.relation(rel)).collect()
+        for (name, rel) in &spec.so {
+            let part = self.relation(rel);
+            self.schema.parts.push((Some(self.library), name, part));
+        }
     }
 
     fn demands(&mut self, spec: &Spec, of_hb: bool) {
-        for (_, demand, rel) in spec.demands.iter().filter(|(_, _, rel)| rel.mentions_hb() == of_hb) {
+        for (name, demand, rel) in spec.demands.iter().filter(|(_, _, rel)| rel.mentions_hb() == of_hb) {
             let id = self.relation(rel);
             let check = match demand {
                 Demand::Irreflexive => Check::Irreflexive,
                 Demand::Empty => Check::Empty,
             };
             self.schema.net.check(id, check);
+            self.schema.demands.push((self.library, name, id));
         }
     }
 
@@ -225,7 +304,7 @@ impl SchemaBuilder {
 
     /// A relation without a pair so far.
     fn base(&mut self) -> RelationId {
-        self.schema.net.base(&self.empty)
+        self.schema.net.base()
     }
 
     fn set(&mut self, set: &Set) -> usize {
@@ -264,16 +343,19 @@ impl SchemaBuilder {
         match term {
             SchemaTerm::Derived(id) => id,
             SchemaTerm::Fixed(fixed) => {
-                let id = self.base();
-                self.schema.bases.push((id, fixed));
-                id
+                let known = self.schema.bases.iter().find(|(_, of)| *of == fixed);
+                known.map(|(id, _)| *id).unwrap_or_else(|| {
+                    let id = self.base();
+                    self.schema.bases.push((id, fixed));
+                    id
+                })
             }
         }
     }
 
     fn term(&mut self, rel: &Rel) -> SchemaTerm {
         let key = (self.library, rel.address());
-        if let Some(term) = self.terms.get(&key) {
+        if let Some(term) = self.schema.terms.get(&key) {
             return *term;
         }
         let term = if is_fixed(rel) {
@@ -282,7 +364,7 @@ impl SchemaBuilder {
         } else {
             self.expression(rel.expr())
         };
-        self.terms.insert(key, term);
+        self.schema.terms.insert(key, term);
         term
     }
 
@@ -324,12 +406,9 @@ impl SchemaBuilder {
                 let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
                 self.restrict(hb, Fixed::All)
             }
-            RelExpr::Chosen(choice) => SchemaTerm::Derived(match &self.schema.choices[self.first_choice + choice].1 {
-                SchemaChoice::ReadsFrom { chosen, .. } => *chosen,
-                SchemaChoice::Order { closed, .. } => *closed,
-            }),
-            RelExpr::BeforeAny(choice) => match &self.schema.choices[self.first_choice + choice].1 {
-                SchemaChoice::ReadsFrom { before, .. } => SchemaTerm::Derived(*before),
+            RelExpr::Chosen(choice) => SchemaTerm::Derived(self.schema.choices[self.first_choice + choice].relation()),
+            RelExpr::BeforeAny(choice) => match self.schema.choices[self.first_choice + choice].of {
+                SchemaChoice::ReadsFrom { before, .. } => SchemaTerm::Derived(before),
                 SchemaChoice::Order { .. } => unreachable!("made by reads_from only"),
             },
             RelExpr::Union(..) => {
@@ -350,8 +429,11 @@ impl SchemaBuilder {
                 let (a, all, b) = (self.relation(a), self.keep(Fixed::All), self.fixed(b));
                 self.restrict(a, Fixed::Minus(all, b))
             }
-            // The subtrahend may have more pairs later.
-            RelExpr::Minus(..) => SchemaTerm::Fixed(self.keep(Fixed::Nothing)),
+            RelExpr::Minus(a, b) => {
+                let (minuend, subtrahend, relation) = (self.relation(a), self.relation(b), self.base());
+                self.schema.differences.push(Difference { relation, minuend, subtrahend });
+                SchemaTerm::Derived(relation)
+            }
             RelExpr::Seq(a, b) => match (self.side(a), self.side(b)) {
                 (Some(set), _) => {
                     let id = self.relation(b);
@@ -427,31 +509,33 @@ mod tests {
         assert!(schema.is_open.iter().all(|open| !open), "no relation depends on a choice");
     }
 
-    /// A pair of `po - rf` may go when rf grows. It is left out, because pairs must stay.
+    /// A pair of `po - rf` may go when rf grows. So no pair comes with the subevents, because pairs must stay.
     #[test]
-    fn a_difference_from_what_may_grow_is_left_out() {
+    fn a_difference_from_what_may_grow_has_no_pair_at_first() {
         let schema = schema(|c| {
             let (rf, _) = c.reads_from("rf", reads(), writes());
             c.empty("po without rf", &(po() - rf));
         });
         let bases: Vec<Fixed> = schema.bases.iter().map(|(_, fixed)| schema.fixed[*fixed].1).collect();
-        assert_eq!(bases, [Fixed::Nothing, Fixed::Ppo]);
+        assert_eq!(bases, [Fixed::Po, Fixed::Ppo]);
+        let [Difference { relation, .. }] = schema.differences[..] else { panic!("one difference") };
+        assert_eq!(*schema.net.derivation(relation), Derivation::Base);
+        assert!(schema.is_open[relation]);
     }
 
     /// The relations rf, mo and rb depend on choices, and so does hb, which contains them. ppo alone does not.
     #[test]
     fn what_contains_a_choice_is_open() {
         let schema = schema(consistent);
-        let [(_, SchemaChoice::ReadsFrom { chosen, before, .. }), (_, SchemaChoice::Order { raw, closed, .. })] =
-            &schema.choices[..]
-        else {
+        let choices: Vec<SchemaChoice> = schema.choices.iter().map(|choice| choice.of).collect();
+        let [SchemaChoice::ReadsFrom { chosen, before, .. }, SchemaChoice::Order { raw, closed, .. }] = choices[..] else {
             panic!("rf and mo")
         };
         for relation in [chosen, before, raw, closed] {
-            assert!(schema.is_open[*relation]);
+            assert!(schema.is_open[relation]);
         }
-        let (ppo, ..) = schema.bases.last().expect("ppo");
+        let (ppo, _) = schema.bases.last().expect("ppo");
         assert!(!schema.is_open[*ppo]);
-        assert_eq!(schema.is_open.last(), Some(&true), "hb");
+        assert!(schema.is_open[schema.hb]);
     }
 }

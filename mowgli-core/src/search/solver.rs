@@ -22,23 +22,28 @@
 
 mod complete;
 mod decide;
-mod forbid;
-mod propagate;
 mod steps;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::{Compiled, UnfilledChoice, compile};
-use super::forbidden::Forbidden;
 use super::network::{Conflict, RelationId};
-use super::values::{Domains, StepValues, Values, prepare};
+use super::schema::SchemaChoice;
+use super::store::{ConstraintStore, NewSub};
+use super::values::{StepValues, Vals, Values, prepare};
 use crate::event::{Cell, Event};
+use crate::ids::Name;
 use crate::library::Libraries;
 use crate::search::graph::Graph;
 use crate::search::relation::Matrix;
-use crate::search::relation::matrix::ones;
+use crate::search::relation::matrix::{WordOnes, ones};
 use crate::search::runs::Stop;
 use crate::value::Val;
+
+pub use super::store::Snapshot;
+pub use super::values::Source;
+
+/// The least number of subevents for which a search makes room, so that few schemas are made.
+const LEAST_ROOM: usize = 8;
 
 /// The statistics of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,17 +71,6 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
-/// The source of a read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// Not decided.
-    Open,
-    /// The initial value.
-    Initial,
-    /// This write.
-    Write(usize),
-}
-
 /// Whether a search goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
@@ -98,32 +92,21 @@ pub enum SearchEnd {
     Late,
 }
 
-/// A state to go back to.
-pub struct Snapshot {
-    mark: usize,
-    pub(super) domains: Domains,
-    pub(super) sources: Vec<Source>,
-}
-
 /// The solver: see the module's documentation.
 pub struct Solver<'a> {
     /// Events and subevents.
     pub graph: Graph<'a>,
     /// The statistics of the search so far.
     pub stats: Stats,
-    pub(super) compiled: Compiled,
-    pub(super) values: Values,
-    pub(super) domains: Domains,
-    pub(super) sources: Vec<Source>,
+    /// The facts that hold in all executions that are left.
+    pub(super) store: ConstraintStore,
+    values: Values,
     /// For each observed cell the writes to it, and the relation that orders them.
     observed: Vec<(Vec<u64>, Option<usize>)>,
-    forbidden: Forbidden,
     /// The subevents of each round that does not break.
     rounds: Vec<Vec<u64>>,
     /// For each subevent the rank of its read: the search decides the sources of reads with the lowest rank first.
     rank: Vec<u8>,
-    /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
-    thorough: bool,
     expired: &'a dyn Fn() -> bool,
 }
 
@@ -171,36 +154,38 @@ impl<'a> Solver<'a> {
         let mut solver = Self::with(graph, open, libraries, observed, expired);
         let made = solver.made_by_steps(&step).ok_or(Stop::Values)?;
         let values = prepare(&solver.graph, init, &step, &StepValues::These(made)).ok_or(Stop::Values)?;
-        (solver.values, solver.domains) = values;
+        (solver.values, solver.store.init) = values;
         Ok(solver)
     }
 
     fn with(
         graph: Graph<'a>,
-        (values, domains): (Values, Domains),
+        (values, initial): (Values, Vec<Vals>),
         libraries: &Libraries,
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Self {
-        let compiled = compile(&graph, libraries);
-        let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
-        let forbidden = Forbidden::of(&compiled.net);
-        let sources = vec![Source::Open; graph.len()];
+        let store = whole_store(&graph, &initial, libraries);
+        let observed = observed.iter().map(|&cell| last_writes(&graph, &store, cell)).collect();
         let rank = vec![0; graph.len()];
         let rounds = graph.rounds();
-        Self {
-            graph,
-            stats: Stats::default(),
-            compiled,
-            values,
-            domains,
-            sources,
-            observed,
-            forbidden,
-            rounds,
-            rank,
-            thorough: false,
-            expired,
+        Self { graph, stats: Stats::default(), store, values, observed, rounds, rank, expired }
+    }
+
+    /// Derives all consequences. Returns `false` if no consistent execution is left.
+    pub fn propagate(&mut self) -> bool {
+        let values = &self.values;
+        self.store.propagate(|domains, changed| values.narrow(domains, changed))
+    }
+
+    /// Derives the consequences of the sources for values alone, even if the orders are in conflict.
+    pub(super) fn narrow_values(&mut self) {
+        for _ in 0..self.graph.len() {
+            let mut changed = false;
+            (0..self.graph.len()).for_each(|read| self.store.narrow_decided(read, &mut changed));
+            if !self.values.narrow(&mut self.store.domains, &mut changed) || !changed {
+                return;
+            }
         }
     }
 
@@ -227,13 +212,12 @@ impl<'a> Solver<'a> {
         if self.has_one_run() {
             // Decide first which iterations are idle, because `settled` counts executions with an iteration that is not.
             if let Some((choice, read)) = self.read_of_round() {
-                let options = self.options(choice, read);
-                return self.branch(options, |s, source| s.decide(choice, read, source), settled, visit);
+                return self.branch_on_source(choice, read, settled, visit);
             }
             match settled(self) {
                 Decision::Continue => {}
                 Decision::Branch(raw, a, b) => {
-                    return self.branch(vec![(a, b), (b, a)], |s, (a, b)| s.order(raw, a, b), settled, visit);
+                    return self.branch([(a, b), (b, a)], |s, (a, b)| s.order(raw, a, b), settled, visit);
                 }
                 Decision::Prune => {
                     self.stats.leaves += 1;
@@ -247,13 +231,13 @@ impl<'a> Solver<'a> {
             }
         }
         if let Some(read) = self.distinguishing_read() {
-            let least = self.domains.reads[read] & self.domains.reads[read].wrapping_neg();
-            let parts = vec![least, self.domains.reads[read] & !least];
-            return self.branch(parts, |s, values| s.domains.reads[read] = values, settled, visit);
+            let values = self.store.domains.reads[read];
+            let least = values & values.wrapping_neg();
+            let parts = [least, values & !least];
+            return self.branch(parts, |s, values| s.store.domains.reads[read] = values, settled, visit);
         }
         if let Some((choice, read)) = self.open_read() {
-            let options = self.options(choice, read);
-            return self.branch(options, |s, source| s.decide(choice, read, source), settled, visit);
+            return self.branch_on_source(choice, read, settled, visit);
         }
         if let Some((index, lasts)) = self.open_last() {
             return self.branch(lasts, |s, w| s.decide_last(index, w), settled, visit);
@@ -261,9 +245,20 @@ impl<'a> Solver<'a> {
         self.leaf(visit)
     }
 
+    fn branch_on_source(
+        &mut self,
+        choice: usize,
+        read: usize,
+        settled: Settled<'_, 'a>,
+        visit: VisitClass<'_, 'a>,
+    ) -> SearchEnd {
+        let sources = self.store.sources(choice, read);
+        self.branch(sources, |s, source| s.store.decide(choice, read, source), settled, visit)
+    }
+
     fn branch<T>(
         &mut self,
-        options: Vec<T>,
+        options: impl IntoIterator<Item = T>,
         decide: impl Fn(&mut Self, T),
         settled: Settled<'_, 'a>,
         visit: VisitClass<'_, 'a>,
@@ -291,18 +286,12 @@ impl<'a> Solver<'a> {
 
     /// Iterates over the reads outside an iteration that read one of its writes, or still may, each with its choice.
     fn reads_outside<'s>(&'s self, round: &'s [u64]) -> impl Iterator<Item = (usize, usize)> + 's {
-        let reads = self.compiled.choices.iter().enumerate().flat_map(|(choice, (_, _, open))| {
-            let reads = if let UnfilledChoice::ReadsFrom { reads, .. } = open { &reads[..] } else { &[] };
-            reads.iter().map(move |&read| (choice, read))
-        });
-        reads.filter(move |&(choice, read)| {
+        let is_inside = move |source: &Source| matches!(source, Source::Write(w) if is_in(round, *w));
+        self.store.all_reads().filter(move |&(choice, read)| {
             !is_in(round, read)
-                && match self.sources[read] {
-                    Source::Write(w) => is_in(round, w),
-                    Source::Initial => false,
-                    Source::Open => {
-                        self.options(choice, read).iter().any(|o| matches!(o, Source::Write(w) if is_in(round, *w)))
-                    }
+                && match self.source(read) {
+                    Source::Open => self.store.sources(choice, read).iter().any(is_inside),
+                    source => is_inside(&source),
                 }
         })
     }
@@ -310,21 +299,21 @@ impl<'a> Solver<'a> {
     /// Returns an undecided read, with its choice, whose source decides whether an iteration is idle.
     fn read_of_round(&self) -> Option<(usize, usize)> {
         let mut reads = self.rounds.iter().flat_map(|round| self.reads_outside(round));
-        reads.find(|(_, read)| self.sources[*read] == Source::Open)
+        reads.find(|(_, read)| self.source(*read) == Source::Open)
     }
 
     fn has_one_run(&self) -> bool {
-        (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.domains).nth(1).is_none())
+        (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.store.domains).nth(1).is_none())
     }
 
     /// Makes the search try every source, so that each shows why it is impossible.
     pub fn be_thorough(&mut self) {
-        self.thorough = true;
+        self.store.is_thorough = true;
     }
 
     /// Demands that a subevent writes `value`.
     pub(super) fn demand_written(&mut self, write: usize, value: Val) {
-        self.domains.writes[write] &= self.values.numbering.known(value);
+        self.store.domains.writes[write] &= self.values.numbering.known(value);
     }
 
     /// Makes the search decide the sources of reads by these ranks, one for each subevent.
@@ -372,100 +361,111 @@ impl<'a> Solver<'a> {
     /// A state to go back to.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let mark = self.compiled.net.mark();
-        Snapshot { mark, domains: self.domains.clone(), sources: self.sources.clone() }
+        self.store.snapshot()
     }
 
     /// Restores a state.
     pub fn restore(&mut self, snapshot: Snapshot) {
-        self.compiled.net.undo(snapshot.mark);
-        self.domains = snapshot.domains;
-        self.sources = snapshot.sources;
+        self.store.restore(snapshot);
     }
 
     /// Demands that so is part of `within`.
     pub fn confine(&mut self, within: &Matrix) {
         for a in 0..within.len() {
             let outside: Vec<u64> = within.row(a).iter().map(|w| !w).collect();
-            self.compiled.net.add_row(self.compiled.outside, a, &outside);
+            self.store.net.add_row(self.store.schema.outside, a, &outside);
         }
     }
 
     /// Demands that none of these pairs is in so.
     pub fn exclude(&mut self, pairs: &Matrix) {
         for a in 0..pairs.len() {
-            self.compiled.net.add_row(self.compiled.outside, a, pairs.row(a));
+            self.store.net.add_row(self.store.schema.outside, a, pairs.row(a));
         }
     }
 
     /// Adds these pairs to hb as the specifications see it.
     pub fn give_hb(&mut self, pairs: &Matrix) {
         for a in 0..pairs.len() {
-            self.compiled.net.add_row(self.compiled.given, a, pairs.row(a));
+            self.store.net.add_row(self.store.schema.given, a, pairs.row(a));
         }
     }
 
     /// Demands the edge `a -> b` of hb.
     pub fn demand(&mut self, a: usize, b: usize) {
-        self.compiled.net.add(self.compiled.extra, a, b);
+        self.store.net.add(self.store.schema.extra, a, b);
     }
 
     /// Decides one pair of an order.
     pub fn order(&mut self, raw: RelationId, a: usize, b: usize) {
-        self.compiled.net.add(raw, a, b);
+        self.store.net.add(raw, a, b);
     }
 
     /// Returns the demand that the present state breaks, if it breaks one.
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
-        self.compiled.net.conflict()
+        self.store.net.conflict()
     }
 
     /// Returns the edges of hb that hold in every completion, as far as they were derived.
     #[must_use]
     pub fn hb(&self) -> Matrix {
-        self.compiled.net.matrix(self.compiled.hb)
+        self.store.net.matrix(self.store.schema.hb)
     }
 
     /// Returns the source of a read.
     #[must_use]
     pub fn source(&self, read: usize) -> Source {
-        self.sources[read]
+        self.store.domains.sources[read]
     }
 
     /// Iterates over the pairs of each choice, with its library and name.
-    pub fn choices(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
-        self.compiled.choices.iter().map(|(library, name, open)| {
-            let id = match open {
-                UnfilledChoice::ReadsFrom { chosen, .. } => *chosen,
-                UnfilledChoice::Order { closed, .. } => *closed,
-            };
-            (*library, *name, self.compiled.net.matrix(id))
-        })
+    pub fn choices(&self) -> impl Iterator<Item = (Name, &'static str, Matrix)> + '_ {
+        let ConstraintStore { schema, net, .. } = &self.store;
+        let choices = schema.choices.iter();
+        choices.map(|choice| (schema.names[choice.library], choice.name, net.matrix(choice.relation())))
     }
 
     /// The parts of so, by library and name.
-    pub fn so(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
-        let parts = self.compiled.parts.iter();
-        parts.filter_map(|&(library, name, id)| Some((library?, name, self.compiled.net.matrix(id))))
+    pub fn so(&self) -> impl Iterator<Item = (Name, &'static str, Matrix)> + '_ {
+        let ConstraintStore { schema, net, .. } = &self.store;
+        let parts = schema.parts.iter();
+        parts.filter_map(|&(library, name, id)| Some((schema.names[library?], name, net.matrix(id))))
+    }
+
+    /// Returns the pairs of each fixed relation of the schema.
+    pub(super) fn fixed_pairs(&self, libraries: &Libraries) -> Vec<Matrix> {
+        let schema = &self.store.schema;
+        let mut pairs = vec![Matrix::empty(self.graph.len()); schema.fixed.len()];
+        store_of(&self.graph, &schema.names, &self.store.init, libraries, |store| {
+            let s = store.len() - 1;
+            for (fixed, pairs) in pairs.iter_mut().enumerate() {
+                for word in 0..pairs.width() {
+                    let (row, column) = store.pairs_within(fixed, word);
+                    pairs.row_mut(s)[word] |= row;
+                    WordOnes(column).for_each(|bit| pairs.set(word * 64 + bit, s));
+                }
+            }
+        });
+        pairs
     }
 
     /// Returns the value that a subevent reads, if it is determined.
     #[must_use]
     pub fn value_read(&self, s: usize) -> Option<Val> {
-        self.graph.subs[s].sub.reads.and(self.values.numbering.single(self.domains.reads[s]))
+        self.graph.subs[s].sub.reads.and(self.values.numbering.single(self.store.domains.reads[s]))
     }
 
     /// Returns the value that a subevent writes, if it is determined.
     #[must_use]
     pub fn value_written(&self, s: usize) -> Option<Val> {
-        self.graph.subs[s].sub.writes.and(self.values.numbering.single(self.domains.writes[s]))
+        self.graph.subs[s].sub.writes.and(self.values.numbering.single(self.store.domains.writes[s]))
     }
 
     /// Returns the remaining runs of a thread. In a class there is one.
     #[must_use]
     pub fn alive(&self, thread: usize) -> Vec<usize> {
-        self.values.alive(thread, &self.domains).collect()
+        self.values.alive(thread, &self.store.domains).collect()
     }
 
     /// Returns the first remaining run of a thread.
@@ -474,7 +474,7 @@ impl<'a> Solver<'a> {
     /// If none does: then the state is impossible, as [`Self::propagate`] has said.
     #[must_use]
     pub fn first_alive(&self, thread: usize) -> usize {
-        self.values.alive(thread, &self.domains).next().expect("a possible state has a run in every thread")
+        self.values.alive(thread, &self.store.domains).next().expect("a possible state has a run in every thread")
     }
 
     /// The last value of each observed cell; `None` where nothing writes it.
@@ -493,17 +493,49 @@ fn is_in(set: &[u64], s: usize) -> bool {
     set[s / 64] >> (s % 64) & 1 == 1
 }
 
-fn last_writes(graph: &Graph<'_>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
+/// Returns a store with all events of a graph, to which the specifications apply whose libraries cover their calls.
+fn whole_store(graph: &Graph<'_>, initial: &[Vals], libraries: &Libraries) -> ConstraintStore {
+    let covers = |name: &Name| {
+        let own: Vec<&Event> = graph.events.iter().filter(|e| e.call.library == *name).copied().collect();
+        let has_subevents = (0..graph.len()).any(|s| graph.library(s) == *name);
+        has_subevents && libraries.get(*name).is_some_and(|library| library.is_well_formed(graph.world, &own))
+    };
+    let names: Vec<Name> = libraries.names().filter(covers).collect();
+    let mut store = store_of(graph, &names, initial, libraries, |_| ());
+    store.complete();
+    store
+}
+
+/// Returns a store with all events of a graph. `added` sees it after each subevent.
+fn store_of(
+    graph: &Graph<'_>,
+    names: &[Name],
+    initial: &[Vals],
+    libraries: &Libraries,
+    mut added: impl FnMut(&ConstraintStore),
+) -> ConstraintStore {
+    let room = graph.len().next_power_of_two().max(LEAST_ROOM);
+    let mut store = ConstraintStore::new(libraries, graph.world.threads.len(), names, room);
+    for (s, &init) in initial.iter().enumerate() {
+        let (view, place, values) = (graph.view(s), graph.subs[s], (Vals::MAX, Vals::MAX));
+        store.add(libraries, &NewSub { view, place, birth: 0, until: 0, init, values });
+        added(&store);
+    }
+    store
+}
+
+/// Returns the writes of a cell, and the order that compares them, if there are several.
+fn last_writes(graph: &Graph<'_>, store: &ConstraintStore, cell: Cell) -> (Vec<u64>, Option<usize>) {
     let writes = graph.mask(|s| graph.subs[s].sub.cell == Some(cell) && graph.subs[s].sub.writes.is_some());
     let first_two = {
         let mut members = ones(&writes);
         members.next().zip(members.next())
     };
     let order = first_two.and_then(|(a, b)| {
-        compiled
-            .choices
-            .iter()
-            .position(|(_, _, c)| matches!(c, UnfilledChoice::Order { pairs, .. } if pairs.has(a, b)))
+        let compares = |&choice: &usize| {
+            matches!(store.choice(choice), SchemaChoice::Order { .. }) && is_in(store.partners(choice, a), b)
+        };
+        (0..store.schema.choices.len()).find(compares)
     });
     (writes, order)
 }

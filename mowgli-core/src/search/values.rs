@@ -1,9 +1,10 @@
-//! Domains: the values that each subevent can still read and write, and the runs of each thread that remain.
+//! Domains: the values that each subevent can still read and write, its source, and the runs of each thread that remain.
 //!
 //! Values are numbered per search; a set is one word of 128 bits. The functions here remove only values that occur in
 //! no execution. Once every read has its source, each set is a single value.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use crate::event::{Event, Reads, Sub, Writes};
 use crate::search::graph::Graph;
@@ -83,55 +84,94 @@ struct RunValues {
     writes: Vals,
 }
 
-/// A copy between two subevents of one call.
-struct SubCopy {
-    from: usize,
-    to: usize,
+/// The source of a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Not decided.
+    Open,
+    /// The initial value.
+    Initial,
+    /// This write.
+    Write(usize),
 }
 
-/// A write in one run whose value depends on the read of another subevent of its call.
-struct Dependency {
-    from: usize,
-    to: usize,
-    /// For each number of a read value the value that is then written, if there is one.
-    table: Vec<Vals>,
+/// The facts about each subevent that decisions narrow. The search copies them at every decision.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Domains {
+    /// The values that it can read.
+    pub reads: Vec<Vals>,
+    /// The values that it can write.
+    pub writes: Vec<Vals>,
+    /// The source of what it reads.
+    pub sources: Vec<Source>,
+    /// The latest time of a source. [`u32::MAX`] if it may read from a write that does not exist yet.
+    pub until: Vec<u32>,
 }
 
-impl Dependency {
-    /// The values that can be read and those that can be written, if `reads` are allowed by the run.
-    fn allowed(&self, domains: &Domains, reads: Vals) -> (Vals, Vals) {
-        let (mut read, mut written) = (0, 0);
-        for (number, result) in self.table.iter().enumerate() {
-            let both = result & domains.writes[self.to];
-            if domains.reads[self.from] & reads & (1 << number) != 0 && both != 0 {
-                read |= 1 << number;
-                written |= both;
+/// A write whose value is a function of the value that another subevent of its event reads.
+pub struct ValueStep {
+    /// The subevent that reads.
+    pub from: usize,
+    /// The subevent that writes.
+    pub to: usize,
+    /// The written value for the number of each read value; the empty set if nothing is written. [`ValueStep::UNKNOWN`] for
+    /// a value without a number.
+    pub table: Vec<Vals>,
+}
+
+impl ValueStep {
+    /// A written value without a number.
+    pub const UNKNOWN: Vals = Vals::MAX;
+
+    /// Returns the values that can be read among `reads`, and those that can be written then. `unnumbered` are the values that
+    /// have no number yet; a value of these may become any other one.
+    pub fn allowed(&self, domains: &Domains, reads: Vals, unnumbered: Vals) -> (Vals, Vals) {
+        let (reads, writes) = (domains.reads[self.from] & reads, domains.writes[self.to]);
+        let mut read = reads & unnumbered;
+        let mut written = if read == 0 { 0 } else { writes };
+        for (number, &made) in self.table.iter().enumerate() {
+            let made = if made == Self::UNKNOWN { unnumbered } else { made } & writes;
+            if reads >> number & 1 == 1 && made != 0 {
+                (read, written) = (read | 1 << number, written | made);
             }
         }
         (read, written)
     }
 }
 
+/// Narrows what two subevents read and write for each copy, which writes what it reads. Returns `false` if nothing is left.
+pub fn narrow_copies(copies: &[(usize, usize)], domains: &mut Domains, changed: &mut bool) -> bool {
+    copies.iter().all(|&(from, to)| {
+        let both = domains.reads[from] & domains.writes[to];
+        intersect(&mut domains.reads[from], both, changed);
+        intersect(&mut domains.writes[to], both, changed);
+        both != 0
+    })
+}
+
+/// Returns the values that a subevent of this shape reads and those that it writes. `number` returns the number of a value.
+pub fn values_of_sub<E>(sub: &Sub, mut number: impl FnMut(Val) -> Result<Vals, E>) -> Result<(Vals, Vals), E> {
+    let reads = match sub.reads {
+        Some(Reads::Is(v)) => number(v)?,
+        Some(Reads::IsNot(v)) => !number(v)?,
+        Some(Reads::Any) | None => Vals::MAX,
+    };
+    let writes = match sub.writes {
+        Some(Writes::Is(v)) => number(v)?,
+        _ => Vals::MAX,
+    };
+    Ok((reads, writes))
+}
+
 /// The fixed part: what each run allows, and how written values depend on read ones.
 pub struct Values {
     /// The numbering.
     pub numbering: Numbering,
-    /// The initial value of each subevent's cell.
-    pub init: Vec<Vals>,
     rows: Vec<Vec<Vec<RunValues>>>,
-    links: Vec<SubCopy>,
+    copies: Vec<(usize, usize)>,
     /// For each thread and run.
-    steps: Vec<Vec<Vec<Dependency>>>,
+    steps: Vec<Vec<Vec<ValueStep>>>,
     starts: Vec<usize>,
-}
-
-/// The part that changes. The search copies it at every decision.
-#[derive(Clone)]
-pub struct Domains {
-    /// For each subevent the values that it can read.
-    pub reads: Vec<Vals>,
-    /// For each subevent the values that it can write.
-    pub writes: Vec<Vals>,
 }
 
 /// The values that steps make.
@@ -144,14 +184,14 @@ pub enum StepValues {
     Any,
 }
 
-/// Returns the initial domains of a graph; `None` if there are too many values. `init` returns the initial value of a
-/// subevent's cell, and `step` is [`crate::library::Library::step_by_function`].
+/// Returns the values of a graph and the initial one of each subevent's cell; `None` if there are too many. `init` returns
+/// the initial value of a subevent's cell, and `step` is [`crate::library::Library::step_by_function`].
 pub fn prepare(
     graph: &Graph<'_>,
     init: impl Fn(&Graph<'_>, usize) -> Val,
     step: &dyn Fn(&Event, Val) -> Option<Val>,
     steps: &StepValues,
-) -> Option<(Values, Domains)> {
+) -> Option<(Values, Vec<Vals>)> {
     let mut numbering = Numbering::default();
     let initial = (0..graph.len()).map(|s| numbering.bit(init(graph, s))).collect();
     for skeleton in &graph.skeletons {
@@ -173,7 +213,7 @@ pub fn prepare(
         return None;
     }
     let rows = graph.skeletons.iter().map(|s| s.runs.iter().map(|run| row(run, &mut numbering)).collect()).collect();
-    let links = (0..graph.len()).filter_map(|s| link(graph, s)).collect();
+    let copies = (0..graph.len()).filter_map(|s| copy(graph, s)).collect();
     let starts = graph.starts.clone();
     let dependencies = |run: &Run, start: usize| match steps {
         StepValues::Any => Vec::new(),
@@ -182,8 +222,7 @@ pub fn prepare(
     let of_thread =
         |(s, &start): (&&Skeleton, &usize)| s.runs.iter().map(|run| dependencies(run, start)).collect::<Vec<_>>();
     let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
-    let domains = Domains { reads: vec![Vals::MAX; graph.len()], writes: vec![Vals::MAX; graph.len()] };
-    Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
+    Some((Values { numbering, rows, copies, steps, starts }, initial))
 }
 
 /// Numbers every value that steps can make. Each step happens once, so as many passes as there are steps are enough.
@@ -208,14 +247,14 @@ fn dependencies(
     start: usize,
     step: &dyn Fn(&Event, Val) -> Option<Val>,
     numbering: &Numbering,
-) -> Vec<Dependency> {
+) -> Vec<ValueStep> {
     let mut all = Vec::new();
     let mut base = start;
     for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
         for (position, sub) in shape.iter().enumerate() {
             if let Some(Writes::Step(from)) = sub.writes {
                 let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, |w| numbering.known(w)));
-                all.push(Dependency { from: base + from, to: base + position, table: results.collect() });
+                all.push(ValueStep { from: base + from, to: base + position, table: results.collect() });
             }
         }
         base += shape.len();
@@ -224,35 +263,26 @@ fn dependencies(
 }
 
 fn row(run: &Run, numbering: &mut Numbering) -> Vec<RunValues> {
-    let subs = run.shapes.iter().flatten();
-    subs.map(|sub| RunValues {
-        reads: match sub.reads {
-            Some(Reads::Is(v)) => numbering.bit(v),
-            Some(Reads::IsNot(v)) => !numbering.bit(v),
-            Some(Reads::Any) | None => Vals::MAX,
-        },
-        writes: match sub.writes {
-            Some(Writes::Is(v)) => numbering.bit(v),
-            _ => Vals::MAX,
-        },
-    })
-    .collect()
+    let of_sub = |sub: &Sub| values_of_sub(sub, |v| Ok::<_, Infallible>(numbering.bit(v)));
+    let values = run.shapes.iter().flatten().map(of_sub);
+    values.map(|Ok((reads, writes))| RunValues { reads, writes }).collect()
 }
 
-fn link(graph: &Graph<'_>, s: usize) -> Option<SubCopy> {
+/// Returns the read that a subevent copies, and the subevent.
+fn copy(graph: &Graph<'_>, s: usize) -> Option<(usize, usize)> {
     let place = graph.subs[s];
     match place.sub.writes? {
         Writes::Is(_) | Writes::Step(_) => None,
-        Writes::Copy(from) => Some(SubCopy { from: place.base + from, to: s }),
+        Writes::Copy(from) => Some((place.base + from, s)),
     }
 }
 
 impl Values {
-    /// Narrows the sets to the values that remaining runs and links allow. Returns `false` if a set becomes empty. Sets
+    /// Narrows the sets to the values that remaining runs and copies allow. Returns `false` if a set becomes empty. Sets
     /// `changed` on change.
     pub fn narrow(&self, domains: &mut Domains, changed: &mut bool) -> bool {
         (0..self.rows.len()).all(|t| self.narrow_thread(t, domains, changed))
-            && self.links.iter().all(|l| self.narrow_link(l, domains, changed))
+            && narrow_copies(&self.copies, domains, changed)
     }
 
     fn narrow_thread(&self, thread: usize, domains: &mut Domains, changed: &mut bool) -> bool {
@@ -281,7 +311,7 @@ impl Values {
         let alive = runs.filter(move |(run, rows)| {
             rows.iter().enumerate().all(|(i, row)| {
                 row.reads & domains.reads[start + i] != 0 && row.writes & domains.writes[start + i] != 0
-            }) && self.steps[thread][*run].iter().all(|s| s.allowed(domains, rows[s.from - start].reads).1 != 0)
+            }) && self.steps[thread][*run].iter().all(|s| s.allowed(domains, rows[s.from - start].reads, 0).1 != 0)
         });
         alive.map(|(index, _)| index)
     }
@@ -298,14 +328,6 @@ impl Values {
             .map(|i| start + i)
     }
 
-    fn narrow_link(&self, link: &SubCopy, domains: &mut Domains, changed: &mut bool) -> bool {
-        let from = domains.reads[link.from];
-        intersect(&mut domains.writes[link.to], from, changed);
-        let to = domains.writes[link.to];
-        intersect(&mut domains.reads[link.from], to, changed);
-        domains.writes[link.to] != 0 && domains.reads[link.from] != 0
-    }
-
     /// Narrows the reads and writes of the steps of a thread to the values that its remaining runs allow.
     fn narrow_steps(&self, thread: usize, domains: &mut Domains, changed: &mut bool) {
         let start = self.starts[thread];
@@ -313,10 +335,10 @@ impl Values {
             let (mut read, mut written) = (0, 0);
             for run in self.alive(thread, domains) {
                 let step = &self.steps[thread][run][index];
-                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads);
+                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads, 0);
                 (read, written) = (read | r, written | w);
             }
-            let Dependency { from, to, .. } = self.steps[thread][0][index];
+            let ValueStep { from, to, .. } = self.steps[thread][0][index];
             intersect(&mut domains.reads[from], read, changed);
             intersect(&mut domains.writes[to], written, changed);
         }

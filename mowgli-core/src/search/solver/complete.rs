@@ -1,8 +1,9 @@
 //! Completion of the orders, once all sources are decided.
 
 use super::Solver;
-use crate::search::compile::UnfilledChoice;
 use crate::search::network::RelationId;
+use crate::search::relation::matrix::ones;
+use crate::search::schema::SchemaChoice;
 
 impl Solver<'_> {
     /// Decides all orders of a visited class in one consistent way. It ignores the deadline, because the search has
@@ -23,7 +24,7 @@ impl Solver<'_> {
         }
         let snapshot = self.snapshot();
         for &(raw, a, b) in &open {
-            self.compiled.net.add(raw, a, b);
+            self.store.net.add(raw, a, b);
         }
         if self.propagate() && self.open_pairs().is_empty() {
             return Some(true);
@@ -31,7 +32,7 @@ impl Solver<'_> {
         self.restore(snapshot);
         for (a, b) in [(a, b), (b, a)] {
             let snapshot = self.snapshot();
-            self.compiled.net.add(raw, a, b);
+            self.store.net.add(raw, a, b);
             match if self.propagate() { self.completed() } else { Some(false) } {
                 Some(false) => self.restore(snapshot),
                 found => return found,
@@ -43,18 +44,20 @@ impl Solver<'_> {
     /// The pairs of orders that are undecided, each once, in the direction of one linear extension of hb.
     #[must_use]
     pub fn open_pairs(&self) -> Vec<(RelationId, usize, usize)> {
-        let net = &self.compiled.net;
-        let successors: Vec<u32> =
-            (0..self.graph.len()).map(|s| net.row(self.compiled.hb, s).iter().map(|w| w.count_ones()).sum()).collect();
+        let net = &self.store.net;
+        let count = |s: usize| net.row(self.store.schema.hb, s).iter().map(|w| w.count_ones()).sum();
+        let successors: Vec<u32> = (0..self.graph.len()).map(count).collect();
         let mut open = Vec::new();
-        for (_, _, choice) in &self.compiled.choices {
-            let UnfilledChoice::Order { raw, closed, pairs } = choice else { continue };
-            for (a, b) in pairs.pairs().filter(|&(a, b)| a < b) {
-                if net.has(*closed, a, b) || net.has(*closed, b, a) {
-                    continue;
+        for choice in 0..self.store.schema.choices.len() {
+            let SchemaChoice::Order { raw, closed, .. } = self.store.choice(choice) else { continue };
+            for a in 0..self.graph.len() {
+                for b in ones(self.store.partners(choice, a)).filter(|&b| a < b) {
+                    if net.has(closed, a, b) || net.has(closed, b, a) {
+                        continue;
+                    }
+                    let forward = (successors[b], a) <= (successors[a], b);
+                    open.push(if forward { (raw, a, b) } else { (raw, b, a) });
                 }
-                let forward = (successors[b], a) <= (successors[a], b);
-                open.push(if forward { (*raw, a, b) } else { (*raw, b, a) });
             }
         }
         open

@@ -1,55 +1,34 @@
 //! Decisions: the source of a read, and the last write of a cell.
 
+use std::rc::Rc;
+
 use super::{Solver, Source};
 use crate::execution::Execution;
-use crate::search::compile::UnfilledChoice;
 use crate::search::relation::matrix::{meet, ones};
+use crate::search::schema::{NamedChoice, SchemaChoice};
 
 impl Solver<'_> {
-    /// Returns the sources that a read can still have.
-    pub(in crate::search) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
-        let UnfilledChoice::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
-            unreachable!("only reads-from has reads")
-        };
-        let out = self.compiled.net.row(*excluded, read);
-        let initial = (out[read / 64] >> (read % 64) & 1 == 0).then_some(Source::Initial);
-        let left: Vec<u64> = candidates.row(read).iter().zip(out).map(|(c, o)| c & !o).collect();
-        let writes = ones(&left).map(Source::Write).collect::<Vec<_>>();
-        let all = initial.into_iter().chain(writes);
-        all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
-    }
-
-    pub(in crate::search) fn decide(&mut self, choice: usize, read: usize, source: Source) {
-        let UnfilledChoice::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
-            unreachable!("only reads-from has reads")
-        };
-        self.sources[read] = source;
-        match source {
-            Source::Write(w) => self.compiled.net.add(*chosen, w, read),
-            _ => self.compiled.net.add_row(*before, read, candidates.row(read)),
-        }
-    }
-
     /// Makes the choices of an execution of the beginnings of these runs. `places` has the subevents of this search, for each one
     /// of the execution.
     pub fn begin_as(&mut self, execution: &Execution, places: &[usize]) {
-        for choice in 0..self.compiled.choices.len() {
-            let (library, name, open) = &self.compiled.choices[choice];
-            let Some(chosen) = execution.chosen.iter().find(|c| c.library == *library && c.name == *name) else {
+        let schema = Rc::clone(&self.store.schema);
+        for (choice, NamedChoice { library, name, of }) in schema.choices.iter().enumerate() {
+            let library = schema.names[*library];
+            let Some(chosen) = execution.chosen.iter().find(|c| c.library == library && c.name == *name) else {
                 continue;
             };
-            match open {
-                UnfilledChoice::Order { raw, .. } => {
-                    chosen.pairs.iter().for_each(|&(a, b)| self.compiled.net.add(*raw, places[a], places[b]));
+            match *of {
+                SchemaChoice::Order { raw, .. } => {
+                    chosen.pairs.iter().for_each(|&(a, b)| self.store.net.add(raw, places[a], places[b]));
                 }
-                UnfilledChoice::ReadsFrom { reads, .. } => {
+                SchemaChoice::ReadsFrom { .. } => {
                     let source = |read: usize| {
                         let pair = chosen.pairs.iter().find(|(_, r)| *r == read);
                         pair.map_or(Source::Initial, |&(w, _)| Source::Write(places[w]))
                     };
+                    let reads: Vec<usize> = self.store.reads(choice).collect();
                     let known = (0..places.len()).filter(|&s| reads.contains(&places[s]));
-                    let decided: Vec<_> = known.map(|s| (places[s], source(s))).collect();
-                    decided.into_iter().for_each(|(read, source)| self.decide(choice, read, source));
+                    known.for_each(|s| self.store.decide(choice, places[s], source(s)));
                 }
             }
         }
@@ -57,33 +36,22 @@ impl Solver<'_> {
 
     /// True if the source of some read of this rank is undecided.
     pub fn has_open_read_of_rank(&self, rank: u8) -> bool {
-        let is_open = |r: &usize| self.sources[*r] == Source::Open && self.rank[*r] == rank;
-        self.compiled.choices.iter().any(|(_, _, open)| match open {
-            UnfilledChoice::ReadsFrom { reads, .. } => reads.iter().any(is_open),
-            UnfilledChoice::Order { .. } => false,
-        })
+        self.store.all_reads().any(|(_, r)| self.source(r) == Source::Open && self.rank[r] == rank)
     }
 
     /// Returns a read whose value distinguishes the runs of its thread.
     pub(super) fn distinguishing_read(&self) -> Option<usize> {
-        (0..self.graph.skeletons.len()).find_map(|t| self.values.telling(t, &self.domains))
+        (0..self.graph.skeletons.len()).find_map(|t| self.values.telling(t, &self.store.domains))
     }
 
     /// Returns the read to decide next: the lowest rank first, then an open value before a known one, then the fewest
     /// sources, then the position.
     pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
-        let mut best = None;
-        for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
-            let UnfilledChoice::ReadsFrom { reads, .. } = open else { continue };
-            for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
-                let count =
-                    (self.rank[read], self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
-                if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
-                    best = Some((count, (choice, read)));
-                }
-            }
-        }
-        best.map(|(_, place)| place)
+        let open = self.store.all_reads().filter(|&(_, read)| self.source(read) == Source::Open);
+        open.min_by_key(|&(choice, read)| {
+            let has_value = self.store.domains.reads[read].is_power_of_two();
+            (self.rank[read], has_value, self.store.sources(choice, read).len())
+        })
     }
 
     /// The first observed cell whose last write is open, with the writes that can be last.
@@ -103,19 +71,17 @@ impl Solver<'_> {
 
     pub(super) fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
         let Some(order) = order else { return ones(writes).collect() };
-        let UnfilledChoice::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
-        let after = |w: usize| meet(self.compiled.net.row(*closed, w), writes);
+        let SchemaChoice::Order { closed, .. } = self.store.choice(order) else { unreachable!("an order") };
+        let after = |w: usize| meet(&self.store.net.row(closed, w)[..writes.len()], writes);
         ones(writes).filter(|&w| !after(w)).collect()
     }
 
     pub(in crate::search) fn decide_last(&mut self, index: usize, last: usize) {
         let (writes, order) = &self.observed[index];
-        let UnfilledChoice::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2
-        else {
-            unreachable!("an order")
-        };
+        let order = order.expect("several writes are ordered");
+        let SchemaChoice::Order { raw, .. } = self.store.choice(order) else { unreachable!("an order") };
         for w in ones(writes).filter(|&w| w != last) {
-            self.compiled.net.add(*raw, w, last);
+            self.store.net.add(raw, w, last);
         }
     }
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use super::{Solver, Source};
 use crate::event::{Event, Writes};
-use crate::search::compile::UnfilledChoice;
 use crate::search::values::LIMIT;
 use crate::value::Val;
 
@@ -44,14 +43,14 @@ impl Solver<'_> {
         let firsts = if self.propagate() { 0..chains.updates.len() } else { 0..0 };
         for first in firsts {
             let Update { choice, read, .. } = chains.updates[first];
-            for source in self.options(choice, read) {
+            for source in self.store.sources(choice, read) {
                 let v = match source {
                     Source::Write(w) => match self.graph.subs[w].sub.writes? {
                         Writes::Is(v) => v,
                         Writes::Step(_) => continue,
                         Writes::Copy(_) => return None,
                     },
-                    _ => self.values.numbering.single(self.values.init[read])?,
+                    _ => self.values.numbering.single(self.store.init[read])?,
                 };
                 self.follow(&mut chains, first, source, v)?;
             }
@@ -65,9 +64,7 @@ impl Solver<'_> {
         let place = self.graph.subs[s];
         let Some(Writes::Step(from)) = place.sub.writes else { return None };
         let read = place.base + from;
-        let reads = |c: &UnfilledChoice| matches!(c, UnfilledChoice::ReadsFrom { reads, .. } if reads.contains(&read));
-        let choice = self.compiled.choices.iter().position(|(_, _, choice)| reads(choice));
-        Some(choice.map(|choice| Update { choice, read, write: s }))
+        Some(self.store.choice_of(read).map(|choice| Update { choice, read, write: s }))
     }
 
     /// Lets an update read `v` from a source, and others from it. `None` if there is too much.
@@ -77,7 +74,7 @@ impl Solver<'_> {
         let Some(made) = (chains.step)(event, v) else { return Some(()) };
         chains.followed += 1;
         let before = self.snapshot();
-        self.decide(choice, read, source);
+        self.store.decide(choice, read, source);
         if self.propagate() {
             chains.made.insert(made);
             if chains.made.len() > LIMIT || chains.followed > CHAINS {
@@ -85,8 +82,8 @@ impl Solver<'_> {
             }
             for next in 0..chains.updates.len() {
                 let Update { choice, read, .. } = chains.updates[next];
-                let is_open = self.sources[read] == Source::Open || self.sources[read] == Source::Write(write);
-                if is_open && self.options(choice, read).contains(&Source::Write(write)) {
+                let is_open = [Source::Open, Source::Write(write)].contains(&self.source(read));
+                if is_open && self.store.sources(choice, read).contains(&Source::Write(write)) {
                     self.follow(chains, next, Source::Write(write), made)?;
                 }
             }
