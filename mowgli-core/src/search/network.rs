@@ -180,18 +180,23 @@ impl RelationNetwork {
     }
 
     /// Makes the present state the first one, to which [`Self::undo`] comes back. All pairs are carried, even if a check is broken.
-    /// Its conflict is that of the first such check, so it does not depend on an order.
+    /// Its conflict is that of the first such relation, so it does not depend on the order of additions.
     pub fn begin(&mut self) {
         while let Some(delta) = self.queue.pop() {
             self.carry(&delta);
         }
         self.trail.clear();
-        let pairs = |r: RelationId| self.matrix(r).pairs().collect::<Vec<_>>();
-        let is_bad = |r: RelationId, (a, b): (usize, usize)| self.demand(r) == Check::Empty || a == b;
-        let broken = (0..self.relations()).filter(|&r| self.conflict.is_some() && self.demand(r) != Check::None);
-        let mut conflicts = broken.flat_map(|r| pairs(r).into_iter().filter(move |&p| is_bad(r, p)).map(move |p| (r, p)));
-        self.standing = conflicts.next().map(|(relation, (from, to))| Conflict { relation, from, to });
-        self.conflict = self.standing;
+        if self.conflict.is_some() {
+            self.conflict = (0..self.relations()).find_map(|relation| self.broken(relation));
+        }
+        self.standing = self.conflict;
+    }
+
+    /// Returns the first pair of a relation that breaks its check.
+    fn broken(&self, relation: RelationId) -> Option<Conflict> {
+        let check = self.demand(relation);
+        let is_bad = |&(a, b): &(usize, usize)| check == Check::Empty || check == Check::Irreflexive && a == b;
+        self.matrix(relation).pairs().find(is_bad).map(|(from, to)| Conflict { relation, from, to })
     }
 
     /// Returns the number of relations.
@@ -425,7 +430,10 @@ mod tests {
         let before = net.base();
         net.restrict(closed, before);
         net.set_live(n);
-        (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|(a, b)| a < b).for_each(|(a, b)| net.add(before, a, b));
+        (0..n)
+            .flat_map(|a| (0..n).map(move |b| (a, b)))
+            .filter(|(a, b)| a < b)
+            .for_each(|(a, b)| net.add(before, a, b));
         net.begin();
         (net, [a, b])
     }

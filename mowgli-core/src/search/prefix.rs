@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 
 use super::schema::SchemaChoice;
 use super::store::{ConstraintStore, NewSub, Snapshot, Sources};
-use super::values::{Domains, LIMIT, Numbering, Source, ValueStep, Vals, intersect, narrow_copies, values_of_sub};
+use super::values::{Domains, LIMIT, Numbering, Source, Vals, ValueStep, intersect, narrow_copies, values_of_sub};
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Shape, Sub, Writes};
 use crate::ids::Name;
@@ -446,7 +446,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
     #[must_use]
     pub fn available(&self, since: Option<u32>) -> Available {
         let n = self.store.subs.len();
-        let of_copies = self.values.copies.iter().copied().chain(self.values.steps.iter().map(|(_, step)| (step.from, step.to)));
+        let of_copies =
+            self.values.copies.iter().copied().chain(self.values.steps.iter().map(|(_, step)| (step.from, step.to)));
         let copies: Vec<(usize, usize)> = of_copies.collect();
         let mut any = vec![0; n];
         for w in (0..n).filter(|&w| self.store.copied(w).is_none() && self.store.subs[w].sub.writes.is_some()) {
@@ -504,8 +505,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
     pub fn open_copies(&self) -> Vec<Copied<'n>> {
         let of_steps = self.values.steps.iter().map(|(event, step)| (step.from, step.to, Some(self.events[*event].0)));
         let all = self.values.copies.iter().map(|&(from, to)| (from, to, None)).chain(of_steps);
-        let open =
-            all.filter(|&(from, ..)| self.store.domains.until[from] == u32::MAX && self.store.domains.sources[from] != Source::Initial);
+        let open = all.filter(|&(from, ..)| {
+            self.store.domains.until[from] == u32::MAX && self.store.domains.sources[from] != Source::Initial
+        });
         open.filter_map(|(from, to, step)| {
             Some(Copied { step, from: self.store.subs[from].sub.cell?, to: self.store.subs[to].sub.cell? })
         })
@@ -530,7 +532,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// present keeps one of them.
     fn may_have(&mut self, read: usize, source: Source) -> bool {
         self.is_possible_with(read, source, |prefix| {
-            let is_bounded = |r: &usize| prefix.store.domains.sources[*r] == Source::Open && prefix.store.domains.until[*r] != u32::MAX;
+            let is_bounded = |r: &usize| {
+                prefix.store.domains.sources[*r] == Source::Open && prefix.store.domains.until[*r] != u32::MAX
+            };
             let open = (0..prefix.store.subs.len()).filter(|&r| prefix.store.subs[r].sub.reads.is_some());
             let open: SmallVec<[usize; 16]> = open.filter(is_bounded).collect();
             open.into_iter().all(|other| {
@@ -564,7 +568,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
         (thread, own): (usize, Range<usize>),
         may_change: &dyn Fn(Cell) -> bool,
     ) -> Option<Vec<Val>> {
-        let is_own = |w: usize| self.store.subs[w].thread == thread && own.contains(&self.position(self.store.subs[w].event));
+        let is_own =
+            |w: usize| self.store.subs[w].thread == thread && own.contains(&self.position(self.store.subs[w].event));
         let lasts = |cell: Cell| {
             let writes = self.writes_of(cell);
             let lasts: Vec<usize> =
@@ -572,8 +577,10 @@ impl<'p, 'n> Prefix<'p, 'n> {
             (!writes.is_empty(), lasts)
         };
         let copied = |w: usize| {
-            let from =
-                self.store.copied(w).filter(|_| is_own(w) && matches!(self.store.subs[w].sub.writes, Some(Writes::Copy(_))))?;
+            let from = self
+                .store
+                .copied(w)
+                .filter(|_| is_own(w) && matches!(self.store.subs[w].sub.writes, Some(Writes::Copy(_))))?;
             let source = self.store.subs[from].sub.cell.filter(|&c| !may_change(c))?;
             let (is_written, lasts) = lasts(source);
             let initial = if is_written { 0 } else { self.store.init[from] };

@@ -528,7 +528,8 @@ mod tests {
     fn what_contains_a_choice_is_open() {
         let schema = schema(consistent);
         let choices: Vec<SchemaChoice> = schema.choices.iter().map(|choice| choice.of).collect();
-        let [SchemaChoice::ReadsFrom { chosen, before, .. }, SchemaChoice::Order { raw, closed, .. }] = choices[..] else {
+        let [SchemaChoice::ReadsFrom { chosen, before, .. }, SchemaChoice::Order { raw, closed, .. }] = choices[..]
+        else {
             panic!("rf and mo")
         };
         for relation in [chosen, before, raw, closed] {

@@ -4,8 +4,8 @@
 //! common. Nothing proves that one is left. Two searches have a store. In the one of [`super::prefix`] events come and go. That of
 //! [`super::solver`] is *whole*: it begins with all events, and no further one comes.
 //!
-//! **Invariant.** Call an execution *left* if it begins with the subevents of the store, agrees with all decisions, and all its
-//! choices are in the domains. After [`ConstraintStore::propagate`] has returned true, each execution that is left satisfies:
+//! **Invariant.** Call an execution *left* if it begins with the subevents of the store and agrees with all decisions. Its values and
+//! times are within the bounds that the caller has set. After [`ConstraintStore::propagate`] has returned true, each one satisfies:
 //!  - It has every pair of each relation of the network. No pair is lost by later events.
 //!  - Each subevent `s` reads a value in `domains.reads[s]`, and writes one in `domains.writes[s]`. A `Vals` is a set of
 //!    numbers of values. Its further bits stand for all values without a number.

@@ -1,9 +1,11 @@
 //! A list of sets of subevents, each a row of equally many words.
 
+use std::ops::Range;
+
 use super::matrix::ones;
 
 /// A list of sets.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Rows {
     width: usize,
     words: Vec<u64>,
@@ -60,26 +62,17 @@ impl Rows {
         ones(self.row(set))
     }
 
-    /// Removes all members from `end` on from these sets.
-    pub fn keep_below(&mut self, end: usize, sets: std::ops::Range<usize>) {
-        if self.width == 0 {
-            return;
-        }
+    /// Removes the members from `end` on from these sets.
+    pub fn keep_below(&mut self, end: usize, sets: Range<usize>) {
         for row in self.words[sets.start * self.width..sets.end * self.width].chunks_mut(self.width) {
             row.iter_mut().enumerate().for_each(|(word, bits)| *bits &= below(end, word));
         }
     }
 
-    /// Returns the number of sets.
+    /// Returns the positions of all sets.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.words.len().checked_div(self.width).unwrap_or(0)
-    }
-
-    /// True if there are no sets.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+    pub fn all(&self) -> Range<usize> {
+        0..self.words.len() / self.width
     }
 }
 

@@ -76,9 +76,9 @@ impl ConstraintStore {
         self.init.truncate(end);
         self.net.set_live(end);
         for rows in [&mut self.threads, &mut self.own, &mut self.members] {
-            rows.keep_below(end, 0..rows.len());
+            rows.keep_below(end, rows.all());
         }
-        self.classes.iter_mut().for_each(|(_, classes)| classes.keep_below(end, 0..classes.len()));
+        self.classes.iter_mut().for_each(|(_, classes)| classes.keep_below(end, classes.all()));
         for choice in 0..self.schema.choices.len() {
             let first = self.partner(choice, 0);
             self.partners.keep_below(end, first..first + end);
@@ -99,7 +99,9 @@ impl ConstraintStore {
                 self.members.insert(position, s);
             }
         }
-        for ((newest, (positions, classes)), (of, key)) in self.newest.iter_mut().zip(&mut self.classes).zip(&schema.keys) {
+        for ((newest, (positions, classes)), (of, key)) in
+            self.newest.iter_mut().zip(&mut self.classes).zip(&schema.keys)
+        {
             let class = if *of == library { key.of(view) } else { None };
             *newest = class.map(|class| *positions.entry(class).or_insert_with(|| classes.push()));
             newest.iter().for_each(|&class| classes.insert(class, s));
@@ -164,8 +166,7 @@ impl ConstraintStore {
             Fixed::All => both(u64::MAX),
             Fixed::Po => (0, of_thread & !of_event),
             Fixed::Ppo => {
-                let is_preserved =
-                    |bit: &usize| libraries.to(self.subs[word * 64 + bit].sub.stamp, placed.sub.stamp);
+                let is_preserved = |bit: &usize| libraries.to(self.subs[word * 64 + bit].sub.stamp, placed.sub.stamp);
                 (0, WordOnes(of_thread & !of_event).filter(is_preserved).fold(0, |all, bit| all | 1 << bit))
             }
             Fixed::SameEvent => both(of_event),
@@ -196,7 +197,8 @@ impl ConstraintStore {
         let class = self.classes[key].1.row(self.newest[key].filter(|_| self.members.has(own, s))?);
         let thread = self.threads.row(self.subs[s].thread);
         let of = |set: usize| {
-            let words = class.iter().zip(thread).zip(self.members.row(set)).map(|((class, thread), set)| class & thread & set);
+            let words =
+                class.iter().zip(thread).zip(self.members.row(set)).map(|((class, thread), set)| class & thread & set);
             words.enumerate().flat_map(|(word, bits)| WordOnes(bits).map(move |bit| word * 64 + bit))
         };
         of(others).nth(of(own).take_while(|&earlier| earlier < s).count())

@@ -44,7 +44,7 @@ fn propagates(store: &mut ConstraintStore) -> bool {
     store.propagate(|_, _| true)
 }
 
-/// The initial write of x is before the own write of the thread, so the read after this one finds it or that of the other thread.
+/// The initial write is before the write of the thread, so a later read of the thread does not find it. It may find the other write.
 #[test]
 fn what_breaks_a_demand_is_no_source() {
     let mut store = whole(consistent, &[write(1, "x", 1), read(1, "x"), write(2, "x", 2)]);
