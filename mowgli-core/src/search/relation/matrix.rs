@@ -63,26 +63,6 @@ impl Matrix {
         matrix
     }
 
-    /// The relation with these rows, each a copy of one of two masks: `left[a]` says whether row `a` is `right`.
-    #[must_use]
-    pub fn cross(left: &[u64], right: &[u64], n: usize) -> Self {
-        let mut matrix = Self::empty(n);
-        for a in ones(left) {
-            matrix.row_mut(a).copy_from_slice(right);
-        }
-        matrix
-    }
-
-    /// The identity on the members of `mask`.
-    #[must_use]
-    pub fn identity(mask: &[u64], n: usize) -> Self {
-        let mut matrix = Self::empty(n);
-        for a in ones(mask) {
-            matrix.set(a, a);
-        }
-        matrix
-    }
-
     /// The size of the carrier.
     #[inline]
     #[must_use]
@@ -101,13 +81,6 @@ impl Matrix {
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
-    }
-
-    /// All words, row by row.
-    #[inline]
-    #[must_use]
-    pub fn words(&self) -> &[u64] {
-        &self.bits
     }
 
     /// One row.
