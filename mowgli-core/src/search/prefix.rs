@@ -32,7 +32,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::schema::SchemaChoice;
-use super::store::{ConstraintStore, NewSub, Snapshot, Sources};
+use super::store::{ConstraintStore, NewSub, PossibleSources, Snapshot};
 use super::values::{Domains, LIMIT, Numbering, Source, Vals, ValueStep, intersect, narrow_copies, values_of_sub};
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Shape, Sub, Writes};
@@ -453,7 +453,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         for w in (0..n).filter(|&w| self.store.copied(w).is_none() && self.store.subs[w].sub.writes.is_some()) {
             any[w] = self.store.domains.writes[w];
         }
-        let sources: Vec<Sources> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
+        let sources: Vec<PossibleSources> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
         self.spread(&copies, &sources, &mut any, true);
         let Some(since) = since else { return Available { any } };
         let mut fresh = vec![0; n];
@@ -465,7 +465,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// Passes values along copies. A chain passes each copy once. `initial`: initial values count, too.
-    fn spread(&self, copies: &[(usize, usize)], sources: &[Sources], any: &mut [Vals], initial: bool) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[PossibleSources], any: &mut [Vals], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
             for (&(read, w), sources) in copies.iter().zip(sources) {
@@ -486,7 +486,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// Returns the sources in the prefix that a read can have.
-    fn sources_of(&self, read: usize) -> Sources {
+    fn sources_of(&self, read: usize) -> PossibleSources {
         let source = self.store.domains.sources[read];
         if source != Source::Open {
             return SmallVec::from_slice(&[source]);

@@ -58,6 +58,7 @@ use super::relation::matrix::WordOnes;
 use super::relation::rows::Rows;
 use super::schema::{Schema, SchemaChoice};
 use super::values::{Domains, Source, Vals, intersect};
+use crate::algebra::SubView;
 use crate::event::Writes;
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -65,16 +66,28 @@ use crate::search::graph::GraphSub;
 use crate::search::prepared::Prepared;
 use crate::value::Val;
 
-pub(crate) use added::NewSub;
-
 /// The sources that a read can have.
-pub(crate) type Sources = SmallVec<[Source; 4]>;
+pub(crate) type PossibleSources = SmallVec<[Source; 4]>;
 
 /// A state to go back to.
 pub struct Snapshot {
     mark: usize,
     domains: Domains,
     subs: usize,
+}
+
+/// A subevent that comes.
+pub(crate) struct NewSub<'e> {
+    pub view: SubView<'e>,
+    pub place: GraphSub,
+    /// The present time.
+    pub birth: u32,
+    /// The latest time of its source.
+    pub until: u32,
+    /// The initial value of its cell.
+    pub init: Vals,
+    /// The values that it reads, and those that it writes.
+    pub values: (Vals, Vals),
 }
 
 /// The facts: see the module's documentation.
@@ -262,7 +275,7 @@ impl ConstraintStore {
     }
 
     /// Returns the sources among the subevents that an undecided read can still have.
-    pub fn sources(&self, choice: usize, read: usize) -> Sources {
+    pub fn sources(&self, choice: usize, read: usize) -> PossibleSources {
         let SchemaChoice::ReadsFrom { excluded, .. } = self.choice(choice) else {
             unreachable!("only reads-from has reads")
         };

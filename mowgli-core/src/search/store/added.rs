@@ -2,28 +2,13 @@
 
 use std::rc::Rc;
 
-use super::ConstraintStore;
+use super::{ConstraintStore, NewSub};
 use crate::algebra::SubView;
 use crate::library::Libraries;
-use crate::search::graph::GraphSub;
 use crate::search::relation::matrix::WordOnes;
 use crate::search::relation::rows::{below, only};
 use crate::search::schema::{Fixed, FixedId, Schema, SchemaChoice};
-use crate::search::values::{Source, Vals};
-
-/// A subevent that comes.
-pub(crate) struct NewSub<'e> {
-    pub view: SubView<'e>,
-    pub place: GraphSub,
-    /// The present time.
-    pub birth: u32,
-    /// The latest time of its source.
-    pub until: u32,
-    /// The initial value of its cell.
-    pub init: Vals,
-    /// The values that it reads, and those that it writes.
-    pub values: (Vals, Vals),
-}
+use crate::search::values::Source;
 
 impl ConstraintStore {
     /// Adds a subevent to the relations that come with subevents, and to the choices.

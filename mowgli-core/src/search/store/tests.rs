@@ -1,7 +1,7 @@
 //! Stores of a few events of [`TestMemory`](crate::search::memory::TestMemory), with values as numbers of bits.
 
 use super::*;
-use crate::algebra::{Spec, SubView, po, reads, writes};
+use crate::algebra::{Spec, po, reads, writes};
 use crate::event::Event;
 use crate::ids::Loc;
 use crate::search::memory::{MEMORY, Method, consistent, event, libraries, world};
