@@ -4,9 +4,11 @@
  */
 #define _GNU_SOURCE
 #include "runtime.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +28,7 @@ static struct head **of_main;
 static size_t of_main_count;
 static uintptr_t break_at_start;
 /* The blocks of this thread, in the order of their addresses, and those of others, as the explorer knows them. */
-struct block { uintptr_t at; size_t size, room; int is_free; };
+struct block { uintptr_t at; size_t size, room; int is_free, is_of_library; };
 enum { OWN_BLOCKS = 1 << 14 };
 static struct block own[OWN_BLOCKS], *others;
 static size_t own_count, other_count;
@@ -64,9 +66,13 @@ void mw_heap_begins(void)
 	for (struct head *h = ring.next; h != &ring; h = h->next) of_main[k++] = h;
 	qsort(of_main, of_main_count, sizeof *of_main, by_address);
 }
+/* What libraries keep in blocks of their own, for example an exception and its text, they write unseen. */
 void mw_heap_state(void)
 {
-	for (size_t i = 0; i < own_count; i++) mw_state(&own[i], sizeof own[i]);
+	for (size_t i = 0; i < own_count; i++) {
+		mw_state(&own[i], sizeof own[i]);
+		if (own[i].is_of_library && !own[i].is_free) mw_state((void *)own[i].at, own[i].size);
+	}
 }
 /* The blocks of other threads: address and size of each. */
 void mw_heap_others(char *text)
@@ -92,13 +98,22 @@ static void *of_setup(size_t n, size_t alignment)
 	ring.before = h;
 	return at;
 }
-static void *of_thread(size_t n, size_t alignment)
+/* Of libc it is the buffers of streams, whose content is no part of an execution. */
+extern char __executable_start, etext, end;
+static int is_library(const void *caller)
+{
+	Dl_info of_caller, of_libc;
+	if ((char *)caller >= &__executable_start && (char *)caller < &etext) return 0;
+	return dladdr(caller, &of_caller) && dladdr(stdout, &of_libc) && of_caller.dli_fbase != of_libc.dli_fbase;
+}
+static void *of_thread(size_t n, size_t alignment, const void *caller)
 {
 	size_t room = (n + RED + 15) / 16 * 16;
 	for (size_t i = 0; i < own_count; i++)
 		if (own[i].is_free && own[i].room == room && own[i].at % alignment == 0) {
 			own[i].is_free = 0;
 			own[i].size = n;
+			own[i].is_of_library = is_library(caller);
 			head_of((void *)own[i].at)->size = n;
 			mw_set_flag(&head_of((void *)own[i].at)->freed, 0);
 			return (void *)own[i].at;
@@ -109,22 +124,31 @@ static void *of_thread(size_t n, size_t alignment)
 	if (own_count == OWN_BLOCKS) mw_end('x', "a thread allocates more than %d blocks", OWN_BLOCKS);
 	heap_used = used;
 	head_of((void *)at)->size = n;
-	own[own_count++] = (struct block){ at, n, room, 0 };
+	own[own_count++] = (struct block){ at, n, room, 0, is_library(caller) };
 	mw_allocates(at, n);
 	return (void *)at;
 }
-static void *allocated(size_t n, size_t alignment)
+static void *allocated(size_t n, size_t alignment, const void *caller)
 {
 	if (alignment < 16) alignment = 16;
-	return mw_thread < 0 ? of_setup(n, alignment) : of_thread(n, alignment);
+	return mw_thread < 0 ? of_setup(n, alignment) : of_thread(n, alignment, caller);
 }
-void *mw_allocated(size_t n) { return allocated(n, 16); }
-void *malloc(size_t n) { return allocated(n, 16); }
+#define CALLER __builtin_return_address(0)
+void *mw_allocated(size_t n) { return allocated(n, 16, CALLER); }
+void *malloc(size_t n) { return allocated(n, 16, CALLER); }
+/* `new` of C++, unless the program has its own. That of libstdc++ would be a call by a library, and throws. */
+#define NEW(name) \
+	__attribute__((weak)) void *name(size_t n) \
+	{ \
+		void *p = allocated(n ? n : 1, 16, CALLER); \
+		return p ? p : ((void *(*)(size_t))dlsym(RTLD_NEXT, #name))(n); \
+	}
+NEW(_Znwm) NEW(_Znam)
 void *calloc(size_t n, size_t size)
 {
 	size_t all;
 	if (__builtin_mul_overflow(n, size, &all)) { errno = ENOMEM; return NULL; }
-	void *p = allocated(all, 16);
+	void *p = allocated(all, 16, CALLER);
 	if (!p) return NULL;
 	if (mw_thread < 0) return memset(p, 0, all);
 	char *zeros = mw_own_malloc(all + 1);
@@ -136,15 +160,15 @@ void *calloc(size_t n, size_t size)
 int posix_memalign(void **to, size_t alignment, size_t n)
 {
 	if (alignment < sizeof(void *) || alignment & (alignment - 1)) return EINVAL;
-	void *p = allocated(n, alignment);
+	void *p = allocated(n, alignment, CALLER);
 	if (!p) return ENOMEM;
 	if (mw_thread < 0) *to = p; else mw_store(to, &p, sizeof p, 1);
 	return 0;
 }
-void *aligned_alloc(size_t alignment, size_t n) { return allocated(n, alignment); }
-void *memalign(size_t alignment, size_t n) { return allocated(n, alignment); }
-void *valloc(size_t n) { return allocated(n, 4096); }
-void *pvalloc(size_t n) { return allocated((n + 4095) / 4096 * 4096, 4096); }
+void *aligned_alloc(size_t alignment, size_t n) { return allocated(n, alignment, CALLER); }
+void *memalign(size_t alignment, size_t n) { return allocated(n, alignment, CALLER); }
+void *valloc(size_t n) { return allocated(n, 4096, CALLER); }
+void *pvalloc(size_t n) { return allocated((n + 4095) / 4096 * 4096, 4096, CALLER); }
 size_t malloc_usable_size(void *p) { return p ? head_of(p)->size : 0; }
 
 /* The block that an address is in or near. `at` is 0 if there is none. */
@@ -158,7 +182,7 @@ static struct block nearest(uintptr_t at)
 			if ((uintptr_t)(of_main[middle] + 1) <= at) low = middle + 1; else high = middle;
 		}
 		if (!low || (uintptr_t)(of_main[low - 1] + 1) + of_main[low - 1]->size + RED <= at) return (struct block){ 0 };
-		return (struct block){ (uintptr_t)(of_main[low - 1] + 1), of_main[low - 1]->size, 0, 0 };
+		return (struct block){ (uintptr_t)(of_main[low - 1] + 1), of_main[low - 1]->size, 0, 0, 0 };
 	}
 	if (at - (uintptr_t)own_heap() >= HEAP) { all = others; high = other_count; }
 	while (low < high) {
@@ -196,8 +220,11 @@ static void frees(void *p)
 		return;
 	}
 	struct block b = nearest((uintptr_t)p);
-	/* A library frees what it had allocated before the runtime was there. */
-	if (!b.at && !is_in_heaps((uintptr_t)p)) return;
+	if (!b.at && !is_in_heaps((uintptr_t)p)) {
+		/* A library frees what it had allocated before the runtime was there. */
+		if (mw_is_on_a_stack((uintptr_t)p) || ((char *)p >= &__executable_start && (char *)p < &end)) mw_end('f', "free of memory that was not allocated");
+		return;
+	}
 	mw_heap_touch((uintptr_t)p, 0, "frees");
 	if (b.at != (uintptr_t)p) mw_end('f', "free of an address inside a block, at offset %ld", (long)((uintptr_t)p - b.at));
 	mw_verbs_frees(b.at, b.size);
@@ -216,12 +243,12 @@ ENTRY(realloc);
 void *mw_realloc(void *p, size_t n)
 {
 	if (mw_thread >= 0) mw_flush();
-	if (!p) return malloc(n);
+	if (!p) return allocated(n, 16, (void *)mw_regs[RETURN]);
 	if (mw_thread < 0 && head_of(p)->mark != MARK) return __libc_realloc(p, n);
-	struct block b = mw_thread < 0 ? (struct block){ (uintptr_t)p, head_of(p)->size, 0, 0 } : nearest((uintptr_t)p);
+	struct block b = mw_thread < 0 ? (struct block){ (uintptr_t)p, head_of(p)->size, 0, 0, 0 } : nearest((uintptr_t)p);
 	if (b.at != (uintptr_t)p) mw_end('f', "realloc of an address that is no block");
 	size_t kept = b.size < n ? b.size : n;
-	void *to = n ? malloc(n) : NULL;
+	void *to = n ? allocated(n, 16, (void *)mw_regs[RETURN]) : NULL;
 	if (!to) { if (!n) frees(p); return NULL; }
 	if (mw_thread < 0) memcpy(to, p, kept);
 	else if (kept) {

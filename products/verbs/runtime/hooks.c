@@ -369,7 +369,7 @@ static void touches(uintptr_t at, size_t n, int writes, int scalar)
 	seen[i] = one;
 	char where[128];
 	mw_places(where);
-	mw_line("a %lu %zu %d %d %s %lu\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at), scalar, where, one.open);
+	mw_line("a %lu %zu %d %d %s %lu\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at, writes), scalar, where, one.open);
 	spins = loads = 0;
 }
 static int64_t value_of(const void *at, size_t n)
@@ -507,8 +507,13 @@ void mw_window(const void *at, size_t n, int writes)
 	if (window_count == window_size) window = mw_own_realloc(window, (window_size = 2 * window_size + 64) * sizeof *window);
 	window[window_count++] = (struct window){ (uintptr_t)at, n, writes, mw_open, mw_regs[RETURN] - 1 };
 }
+void mw_is_no_fork(const char *what)
+{
+	if (mw_thread < 0 && getpid() != mw_process) mw_end('x', "%s in a process that the set-up forks", what);
+}
 void mw_main_must_take_part(const char *why)
 {
+	mw_is_no_fork(why);
 	mw_end(mw_main ? 'x' : 'z', "%s", why);
 }
 int mw_native(const void *at, size_t n, int writes)
@@ -589,12 +594,15 @@ void __tsan_init(void) {}
 
 /* Probes are calls in the program's assembly before instructions that no hook announces: see src/probes.rs. They keep all registers, and
  * `saved` points at those that calls do not preserve and the ones that do, from r15 on. */
-enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12, FRAME = 1 << 13 };
+enum { READS = 1 << 8, WRITES = 1 << 9, COPIES = 1 << 10, FILLS = 1 << 11, REPEATS = 1 << 12, FRAME = 1 << 13, CALLS = 1 << 14 };
 /* Few programs share words of a frame or `__thread` variables. In the others, accesses of these are skipped at once. */
 __attribute__((used)) int mw_shares_frames;
 int mw_registers_frames;
 __asm__(".text\n.globl __mowgli_frame, __mowgli_variable\n__mowgli_variable:\npushfq\naddq %fs:0, %rdi\njmp 2f\n__mowgli_frame:\npushfq\n"
 	"2: cmpl $0, mw_shares_frames(%rip)\nje 1f\npopfq\njmp __mowgli_probe\n1: popfq\nret\n");
+/* A pointer to code behind the runtime is one to another object, of which nothing is seen. */
+__asm__(".text\n.globl __mowgli_call\n__mowgli_call:\npushfq\ncmpq $mw_end_of_runtime, %rdi\njbe 1f\ncmpq $etext, %rdi\njae 1f\n"
+	"popfq\njmp __mowgli_probe\n1: popfq\nret\n");
 /* Parts of registers that a processor has: those of x87, SSE, AVX and AVX-512. */
 uint32_t mw_parts __attribute__((visibility("hidden")));
 #define KEEPS_ALL(name) \
@@ -637,6 +645,11 @@ __attribute__((used)) void mw_probe(uint64_t *saved, uintptr_t at, unsigned code
 {
 	size_t n = code & 0xff;
 	uintptr_t from = at;
+	if (code & CALLS) {
+		enters(saved, 2, wide, 0);
+		mw_unsure("a function of another object, which is called by a pointer");
+		return;
+	}
 	int is_read = (code & (READS | COPIES)) != 0, is_written = (code & (WRITES | COPIES | FILLS)) != 0;
 	if (code & (COPIES | FILLS)) {
 		at = saved[SAVED_RETURN + 2];
@@ -872,6 +885,10 @@ void mw_needs(const void *at)
 	touches((uintptr_t)at, 4, 1, 1);
 	mw_end('n', "%lu 4 1", GLOBAL(at));
 }
+void mw_look(const void *at, size_t n)
+{
+	if (!mw_native(at, n, 0) && n) mw_load(at, n);
+}
 void mw_put(void *to, const void *from, size_t n)
 {
 	if (mw_native(to, n, 1)) memmove(to, from, n);
@@ -1041,7 +1058,8 @@ static void unshares(void)
 /* Ends `main` here: the parent serves until the explorer is done, and a child returns to run the rest of `main`. */
 void mw_serve(void)
 {
-	if (is_serving || getpid() != mw_process) return;
+	if (is_serving) return;
+	mw_is_no_fork("the end of a set-up");
 	is_serving = 1;
 	if (line < 0) {
 		fprintf(stderr, "this program runs under `mowgli explore` and `mowgli run`\n");
@@ -1084,7 +1102,7 @@ void mw_serve(void)
 }
 void mw_ready(void)
 {
-	if (mw_thread >= 0 || !mw_main) return;
+	if (mw_thread >= 0 || !mw_main || getpid() != mw_process) return;
 	if (mw_program >= 0) mw_own_free(mw_broker("ready")); else mw_serve();
 }
 char *mw_broker(const char *format, ...)
@@ -1112,8 +1130,10 @@ char *mw_broker(const char *format, ...)
 static void at_end(int code, void *none)
 {
 	(void)none;
+	if (mw_thread < 0 && getpid() != mw_process) return;
 	mw_nested = 0;
-	if (getpid() == mw_process) mw_ready();
+	mw_ready();
+	mw_leaves_threads();
 	if (mw_thread < 0) { mw_serve(); mw_open = 0; }
 	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
 }

@@ -13,13 +13,14 @@ enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 1024 };
  * registers that calls do not preserve, because what the runtime leaves there would be in the state at a probe. A call by libc from within
  * the runtime is nested: it belongs to the function that the program has called. */
 enum { RETURN = 13 };
+/* Pointers to members of C++ are even. */
 #define ENTRY(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9", "vzeroall\n")
 /* Of a function whose result is a floating-point number. */
 #define ENTRY_OF_REAL(name) ENTRY_WITH(name, "%rsi", "%rdx", "%rcx", "%r8", "%r9", "vzeroupper\n")
 /* Of a function with one argument. What is in the registers of the others does not matter. */
 #define ENTRY_OF_ADDRESS(name) ENTRY_WITH(name, "$0", "$0", "$0", "$0", "$0", "vzeroall\n")
 #define ENTRY_WITH(name, second, third, fourth, fifth, sixth, clears) \
-	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
+	__asm__(".text\n.balign 16\n.weak " #name "\n.type " #name ",@function\n" #name ":\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
 		SAVES(second, third, fourth, fifth, sixth) \
 		"1: movq mw_depth(%rip), %r11\npopq mw_returns(,%r11,8)\nincq mw_depth(%rip)\nincl mw_nested(%rip)\n" \
 		"call mw_" #name "\n" \
@@ -35,7 +36,7 @@ enum { RETURN = 13 };
 	"2: xorl %r8d, %r8d\nxorl %r9d, %r9d\nxorl %r10d, %r10d\nxorl %r11d, %r11d\nret\n"
 /* Of a function with at most six arguments that calls functions of the program. An exception may pass it. */
 #define ENTRY_THAT_CALLS(name) \
-	__asm__(".text\n.weak " #name "\n.type " #name ",@function\n" #name ":\n.cfi_startproc\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
+	__asm__(".text\n.balign 16\n.weak " #name "\n.type " #name ",@function\n" #name ":\n.cfi_startproc\ncmpl $0, mw_nested(%rip)\njne 1f\n" \
 		SAVES("%rsi", "%rdx", "%rcx", "%r8", "%r9") \
 		"1: incl mw_nested(%rip)\nsubq $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall mw_" #name "\naddq $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
 		"decl mw_nested(%rip)\n" CLEARS("vzeroall\n") ".cfi_endproc\n.size " #name ", .-" #name "\n")
@@ -98,7 +99,8 @@ char *mw_text(const char *format, va_list all);
 extern int mw_nested;
 /* Calls a function of the program. The caller has an entry of those that call. */
 int mw_call_program(int (*fn)(void *, void *), void *a, void *b);
-/* Writes memory of the program, natively while `main` sets up. */
+/* Reads memory of the program, natively while `main` sets up, and writes it. */
+void mw_look(const void *at, size_t n);
 void mw_put(void *to, const void *from, size_t n);
 /* Names what an answer makes an exception of. */
 void mw_unsure(const char *what);
@@ -137,8 +139,9 @@ void mw_runs(int thread, uint64_t id, int node);
 /* True of the stack of any thread; of this thread. */
 int mw_is_on_a_stack(uintptr_t at);
 int mw_is_on_stack(uintptr_t at);
-/* True of frames and `__thread` variables of other threads. What those do there may have no hook. */
-int mw_is_in_other_frame(uintptr_t at);
+/* True of frames and `__thread` variables of other threads. What those do there may have no hook. Of a `main` that is no thread, only
+ * what others write matters. */
+int mw_is_in_other_frame(uintptr_t at, int writes);
 uintptr_t mw_end_of_stack(void);
 void mw_enters_nowhere(void);
 void mw_catches(void);
@@ -147,6 +150,10 @@ void mw_unmaps(uintptr_t at, size_t n);
 void mw_has_first_values(uintptr_t at);
 void mw_serve(void);
 void mw_ended(const char *how) __attribute__((noreturn));
+/* The end of a program whose `main` returns: nobody waits for the threads that it has not joined. */
+void mw_leaves_threads(void);
+/* Ends the run if this is a process that the set-up has forked. The explorer knows none of these. */
+void mw_is_no_fork(const char *what);
 /* The end of the stack of the thread. */
 extern uintptr_t mw_base;
 /* Ends this run: a wrong use of verbs, something that is not supported, or a failure of the program. */

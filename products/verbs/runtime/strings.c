@@ -41,13 +41,6 @@ static void put_zeros(char *to, size_t n)
 #define REAL(type, name, parameters, ...) ENTRY_OF_REAL(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
 #define STRINGS(type, name, parameters, ...) ENTRY(__mowgli_##name); type mw___mowgli_##name parameters { __VA_ARGS__ }
 #define ALL ((size_t)-1 >> 1)
-/* Reads bytes that the function may look at. */
-static void look(const void *at, size_t n)
-{
-	if (mw_native(at, n, 0) || !n) return;
-	mw_flush();
-	mw_load(at, n);
-}
 /* Looks at two texts, of which these many bytes decide which one is first. */
 #define BOTH(one, n, other, m, looks_at_one, looks_at_other) \
 	if (mw_begins_with_second(one, n, other, m)) { looks_at_other; looks_at_one; } else { looks_at_one; looks_at_other; }
@@ -82,12 +75,12 @@ LOOKS(int, fputs, (const char *s, FILE *to), length(s, ALL), fputs(s, to))
 LOOKS(int, perror, (const char *s), if (s) length(s, ALL), (perror(s), 0))
 LOOKS(char *, getenv, (const char *s), length(s, ALL), getenv(s))
 LOOKS(in_addr_t, inet_addr, (const char *s), length(s, ALL), inet_addr(s))
-LOOKS(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), look(from, size * n), fwrite(from, size, n, to))
-#define COMPARES(name) STRINGS(int, name, (const void *a, const void *b, size_t n), BOTH(a, n, b, n, look(a, n), look(b, n)) return memcmp(a, b, n);)
+LOOKS(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), mw_look(from, size * n), fwrite(from, size, n, to))
+#define COMPARES(name) STRINGS(int, name, (const void *a, const void *b, size_t n), BOTH(a, n, b, n, mw_look(a, n), mw_look(b, n)) return memcmp(a, b, n);)
 COMPARES(memcmp) COMPARES(bcmp)
-LOOKS(void *, memrchr, (const void *s, int c, size_t n), look(s, n), memrchr(s, c, n))
+LOOKS(void *, memrchr, (const void *s, int c, size_t n), mw_look(s, n), memrchr(s, c, n))
 STRINGS(void *, memmem, (const void *s, size_t n, const void *part, size_t m),
-	BOTH(s, n, part, m, look(s, n), look(part, m))
+	BOTH(s, n, part, m, mw_look(s, n), mw_look(part, m))
 	return memmem(s, n, part, m);)
 /* Reads word by word up to a byte, of at most so many bytes. */
 static void *found(const char *s, int c, size_t most)
@@ -109,9 +102,25 @@ LOOKS(void *, rawmemchr, (const void *s, int c), , found(s, c, ALL))
 #define OF_LIBRARY(type, name, parameters, looks, arguments) \
 	ENTRY(name); \
 	type mw_##name parameters { looks; return ((type (*) parameters)dlsym(RTLD_NEXT, #name)) arguments; }
-OF_LIBRARY(size_t, _ZSt11_Hash_bytesPKvmm, (const void *at, size_t n, size_t seed), look(at, n), (at, n, seed))
+OF_LIBRARY(size_t, _ZSt11_Hash_bytesPKvmm, (const void *at, size_t n, size_t seed), mw_look(at, n), (at, n, seed))
+#define TEXT_OF(name) OF_LIBRARY(const char *, _ZNKSt##name##4whatEv, (const char *const *e), mw_look(e, 2 * sizeof *e), (e))
+TEXT_OF(13runtime_error) TEXT_OF(11logic_error)
+/* A text of std::string: where it is, and its length. */
+struct text { const char *at; size_t n; };
+#define STRING_EXCEPTION_OF(name, kind) \
+	OF_LIBRARY(void *, _ZNSt##name##kind##ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE, (void *e, const struct text *s), \
+		(mw_look(s, sizeof *s), mw_look(s->at, s->n)), (e, s))
+/* A cast reads the table of the part that it is given, and that of the whole object. */
+static void look_at_tables(const char *object)
+{
+	mw_look(object, sizeof(void *));
+	mw_look(object + (*(ptrdiff_t *const *)object)[-2], sizeof(void *));
+}
+OF_LIBRARY(void *, __dynamic_cast, (const void *object, const void *from, const void *to, ptrdiff_t hint), look_at_tables(object),
+	(object, from, to, hint))
 #define EXCEPTION_OF(name) OF_LIBRARY(void *, _ZNSt##name##C1EPKc, (void *e, const char *s), length(s, ALL), (e, s)) \
-	OF_LIBRARY(void *, _ZNSt##name##C2EPKc, (void *e, const char *s), length(s, ALL), (e, s))
+	OF_LIBRARY(void *, _ZNSt##name##C2EPKc, (void *e, const char *s), length(s, ALL), (e, s)) \
+	STRING_EXCEPTION_OF(name, C1) STRING_EXCEPTION_OF(name, C2)
 EXCEPTION_OF(13runtime_error) EXCEPTION_OF(11logic_error) EXCEPTION_OF(12out_of_range) EXCEPTION_OF(16invalid_argument)
 EXCEPTION_OF(12length_error) EXCEPTION_OF(12domain_error) EXCEPTION_OF(11range_error) EXCEPTION_OF(14overflow_error) EXCEPTION_OF(15underflow_error)
 
@@ -218,7 +227,7 @@ STRINGS(char *, __xpg_basename, (char *s),
 /* Words of a text, which is changed. `*rest` is where the next one begins. */
 static char *next_word(char *s, const char *of, char **rest)
 {
-	if (!s) { look(rest, sizeof *rest); s = *rest; }
+	if (!s) { mw_look(rest, sizeof *rest); s = *rest; }
 	if (!s) return NULL;
 	length(s, ALL);
 	length(of, ALL);
@@ -233,7 +242,7 @@ static __thread char *rest_of_words;
 STRINGS(char *, strtok_r, (char *s, const char *of, char **rest), return next_word(s, of, rest);)
 STRINGS(char *, strtok, (char *s, const char *of), return next_word(s, of, &rest_of_words);)
 STRINGS(char *, strsep, (char **at, const char *of),
-	look(at, sizeof *at);
+	mw_look(at, sizeof *at);
 	char *s = *at;
 	if (!s) return NULL;
 	length(s, ALL);
@@ -271,7 +280,7 @@ STRINGS(int, inet_pton, (int family, const char *s, void *to),
 	return n;)
 STRINGS(const char *, inet_ntop, (int family, const void *from, char *to, socklen_t size),
 	char own[INET6_ADDRSTRLEN];
-	look(from, family == AF_INET ? 4 : 16);
+	mw_look(from, family == AF_INET ? 4 : 16);
 	if (!inet_ntop(family, from, own, sizeof own) || strlen(own) >= size) { errno = ENOSPC; return NULL; }
 	mw_put(to, own, strlen(own) + 1);
 	return to;)
@@ -288,7 +297,7 @@ CALLS(void, qsort, (void *at, size_t n, size_t size, compares *by),
 	char *all = at; char *one = alloca(size); char *other = alloca(size);
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k && compared(by, all + (k - 1) * size, all + k * size) > 0; k--) {
-			look(all + (k - 1) * size, 2 * size);
+			mw_look(all + (k - 1) * size, 2 * size);
 			memcpy(one, all + (k - 1) * size, size);
 			memcpy(other, all + k * size, size);
 			mw_put(all + (k - 1) * size, other, size);
@@ -376,15 +385,15 @@ STRINGS(int, __printf_chk, (int flag, const char *format, ...),
 	(void)flag; va_list all; va_start(all, format); int n = shows(stdout, format, all); va_end(all); return n;)
 STRINGS(int, __vprintf_chk, (int flag, const char *format, va_list all), (void)flag; return shows(stdout, format, all);)
 
-/* Scanning. libc writes what it finds, and the runtime announces each value behind that. */
-static int scans(const char *s, const char *format, va_list all)
+/* Scanning. libc writes what it finds to memory of the runtime, twice and over different bytes. What is equal then is a value, which goes
+ * to memory of the program as one store. */
+enum { SCANNED = 32 };
+struct scanned { char *to, kind; size_t size; };
+/* Lists the values of a format. `longest` is the length of the longest text that may be one. */
+static int values_of(const char *format, va_list arguments, size_t longest, struct scanned *all)
 {
-	va_list arguments;
-	length(s, ALL);
-	length(format, ALL);
-	va_copy(arguments, all);
-	int n = vsscanf(s, format, all), left = n;
-	for (const char *p = format; *p && !mw_native(NULL, 0, 0) && left > 0; p++) {
+	int count = 0;
+	for (const char *p = format; *p; p++) {
 		if (*p != '%') continue;
 		int skips = *++p == '*', longs = 0, shorts = 0;
 		if (skips) p++;
@@ -397,18 +406,47 @@ static int scans(const char *s, const char *format, va_list all)
 		}
 		if (!*p) break;
 		char kind = *p;
+		if (kind == '$' || ((longs || strchr("SC", kind)) && strchr("sScC[", kind))) mw_end('x', "%%%c of scanf is not supported", kind);
 		if (kind == '[') {
 			p += p[1] == '^' ? 2 : 1;
 			while (*++p && *p != ']') {}
 		}
 		if (kind == '%' || skips) continue;
-		char *to = va_arg(arguments, char *);
-		size_t size = kind == 's' || kind == '[' ? strlen(to) + 1 : kind == 'c' ? (size_t)(width ? width : 1) : kind == 'p' ? 8
-			: strchr("aAeEfFgG", kind) ? (longs ? p[-1] == 'L' ? 16 : 8 : 4) : longs ? 8 : shorts == 2 ? 1 : shorts ? 2 : 4;
-		mw_put(to, to, size);
-		left -= kind != 'n';
+		if (count == SCANNED) mw_end('x', "scanf of more than %d values", SCANNED);
+		size_t size = kind == 's' || kind == '[' ? longest + 1 : kind == 'c' ? (size_t)(width ? width : 1) : kind == 'p' ? 8
+			: strchr("aAeEfFgG", kind) ? (longs ? p[-1] == 'L' ? 10 : 8 : 4) : longs ? 8 : shorts == 2 ? 1 : shorts ? 2 : 4;
+		all[count++] = (struct scanned){ va_arg(arguments, char *), kind, size };
 	}
+	return count;
+}
+static int scans_to(const char *s, const char *format, char *const *p)
+{
+	return sscanf(s, format, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17],
+		p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], p[28], p[29], p[30], p[31]);
+}
+static int scans(const char *s, const char *format, va_list all)
+{
+	struct scanned values[SCANNED];
+	char *once[SCANNED] = { NULL }, *twice[SCANNED] = { NULL };
+	va_list arguments;
+	length(s, ALL);
+	length(format, ALL);
+	if (mw_native(NULL, 0, 0)) return vsscanf(s, format, all);
+	va_copy(arguments, all);
+	int count = values_of(format, arguments, strlen(s), values);
 	va_end(arguments);
+	for (int k = 0; k < count; k++) {
+		once[k] = memset(mw_own_malloc(values[k].size), 0x55, values[k].size);
+		twice[k] = memset(mw_own_malloc(values[k].size), 0xaa, values[k].size);
+	}
+	scans_to(s, format, once);
+	int n = scans_to(s, format, twice);
+	for (int k = 0; k < count; k++) {
+		int is_text = values[k].kind == 's' || values[k].kind == '[';
+		if (once[k][0] == twice[k][0]) mw_put(values[k].to, once[k], is_text ? strlen(once[k]) + 1 : values[k].size);
+		mw_own_free(once[k]);
+		mw_own_free(twice[k]);
+	}
 	return n;
 }
 #define SCANS(name) \

@@ -22,12 +22,14 @@
 #include <unwind.h>
 
 /* The threads that run when the threads begin. `main` is the first one if it takes part. */
-static struct { void *(*fn)(void *); void *arg; int node, is_detached; } threads[THREADS];
+static struct { void *(*fn)(void *); void *arg; int node, is_detached, is_of_node; } threads[THREADS];
 int mw_thread_count;
 uint64_t mw_open;
 /* The number of this thread as the program knows it, and how many it has started. */
 static uint64_t self;
 static int created;
+/* Those that it has started by mowgli_node, as bits. */
+static uint64_t started_on_nodes;
 static int my_node;
 int mw_node(void) { return my_node; }
 void mw_main_takes_part(int node)
@@ -49,6 +51,7 @@ void mw_threads_state(void)
 	mw_state(held, held_count * sizeof *held);
 	mw_state(&created, sizeof created);
 	mw_state(&mw_open, sizeof mw_open);
+	mw_state(&started_on_nodes, sizeof started_on_nodes);
 	ends_state();
 }
 
@@ -56,18 +59,22 @@ void mw_threads_state(void)
 static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
 {
 	if (mw_thread == EPILOGUE) mw_main_must_take_part("a thread is started after others were joined");
+	mw_is_no_fork("a thread");
 	if (mw_thread < 0 && mw_main) mw_ready();
 	if (mw_thread >= 0) {
 		if (created == THREADS) mw_end('x', "a thread starts more than %d others", THREADS);
+		if (self >> 56) mw_end('x', "threads that start each other, more than seven deep");
 		mw_flush();
 		*id = (self << 8) + (uint64_t)++created;
 		mw_open |= 1ul << (created - 1);
+		if (node) started_on_nodes |= 1ul << (created - 1);
 		mw_call("spawn %d %lu %ld %d", created, (unsigned long)(uintptr_t)fn, (long)(intptr_t)arg, node ? node : my_node);
 		return;
 	}
 	if (mw_thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
 	threads[mw_thread_count].fn = fn;
 	threads[mw_thread_count].arg = arg;
+	threads[mw_thread_count].is_of_node = node != 0;
 	mw_open |= 1ul << mw_thread_count;
 	threads[mw_thread_count++].node = node ? node : 1;
 	*id = (uint64_t)mw_thread_count;
@@ -99,13 +106,68 @@ static void detaches(uint64_t id)
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
 	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id); mw_call("detached %lu", (unsigned long)id); }
 }
+void mw_leaves_threads(void)
+{
+	for (uint64_t k = 0; k < THREADS; k++) {
+		if (!(mw_open >> k & 1)) continue;
+		if (mw_thread < 0 && !threads[k].is_of_node) detaches(k + 1);
+		if (mw_is_main() && !(started_on_nodes >> k & 1)) detaches((self << 8) + k + 1);
+	}
+}
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
+/* Attributes are memory of the program, which libc reads and writes. */
+typedef int uses(void *, long, long);
+static int changes(void *attribute, size_t n, const char *call, int is_read, long v)
+{
+	char own[sizeof(pthread_attr_t)];
+	if (is_read) mw_look(attribute, n);
+	memcpy(own, attribute, n);
+	int why = ((uses *)dlsym(RTLD_NEXT, call))(own, v, 0);
+	if (!is_read || memcmp(own, attribute, n)) mw_put(attribute, own, n);
+	return why;
+}
+static int found(const void *attribute, size_t n, const char *call, void *to)
+{
+	mw_look(attribute, n);
+	return ((uses *)dlsym(RTLD_NEXT, call))((void *)attribute, (long)to, 0);
+}
+#define ATTRIBUTES(of) \
+	HOOK(int, of##_init, (of##_t *a), return changes(a, sizeof *a, #of "_init", 0, 0);) \
+	HOOK(int, of##_destroy, (of##_t *a), return changes(a, sizeof *a, #of "_destroy", 1, 0);)
+#define ATTRIBUTE(of, name, type) \
+	HOOK(int, of##_set##name, (of##_t *a, long v), return changes(a, sizeof *a, #of "_set" #name, 1, v);) \
+	HOOK(int, of##_get##name, (const of##_t *a, type *to), \
+		type v = 0; \
+		int why = found(a, sizeof *a, #of "_get" #name, &v); \
+		if (!why) mw_put(to, &v, sizeof v); \
+		return why;)
+ATTRIBUTES(pthread_attr) ATTRIBUTE(pthread_attr, detachstate, int) ATTRIBUTE(pthread_attr, stacksize, size_t)
+ATTRIBUTE(pthread_attr, guardsize, size_t) ATTRIBUTE(pthread_attr, schedpolicy, int) ATTRIBUTE(pthread_attr, inheritsched, int)
+ATTRIBUTE(pthread_attr, scope, int)
+ATTRIBUTES(pthread_mutexattr) ATTRIBUTE(pthread_mutexattr, type, int) ATTRIBUTE(pthread_mutexattr, pshared, int)
+ATTRIBUTE(pthread_mutexattr, robust, int) ATTRIBUTE(pthread_mutexattr, protocol, int)
+ATTRIBUTES(pthread_condattr) ATTRIBUTE(pthread_condattr, clock, int) ATTRIBUTE(pthread_condattr, pshared, int)
+ATTRIBUTES(pthread_barrierattr) ATTRIBUTE(pthread_barrierattr, pshared, int)
+ATTRIBUTES(pthread_rwlockattr) ATTRIBUTE(pthread_rwlockattr, pshared, int) ATTRIBUTE(pthread_rwlockattr, kind_np, int)
+/* A thread that nobody can cancel may say what it likes of that. */
+static __thread int cancels[2];
+static int says(int k, int v, int *before)
+{
+	if (mw_thread >= 0) mw_flush();
+	if (v != 0 && v != 1) return EINVAL;
+	int was = cancels[k];
+	cancels[k] = v;
+	if (before) mw_put(before, &was, sizeof was);
+	return 0;
+}
+HOOK(int, pthread_setcancelstate, (int v, int *before), return says(0, v, before);)
+HOOK(int, pthread_setcanceltype, (int v, int *before), return says(1, v, before);)
 HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
 	uint64_t own;
 	int state = PTHREAD_CREATE_JOINABLE;
 	mw_window_begins();
 	start(0, fn, arg, &own);
-	if (attr) pthread_attr_getdetachstate(attr, &state);
+	if (attr) found(attr, sizeof *attr, "pthread_attr_getdetachstate", &state);
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
@@ -304,7 +366,7 @@ HOOK(int, pthread_mutex_init, (pthread_mutex_t *m, const pthread_mutexattr_t *at
 	pthread_mutex_t own;
 	memset(&own, 0, sizeof own);
 	int robust = PTHREAD_MUTEX_STALLED;
-	if (attr) pthread_mutexattr_getrobust(attr, &robust);
+	if (attr) found(attr, sizeof *attr, "pthread_mutexattr_getrobust", &robust);
 	own.__data.__kind = (attr ? *(const int *)attr & 3 : 0) | (robust == PTHREAD_MUTEX_ROBUST ? ROBUST : 0);
 	about(m);
 	mw_put((char *)m + 4, (char *)&own + 4, sizeof own - 4);
@@ -554,6 +616,22 @@ static void once(int *o, void (*fn)(void), const char *call)
 #define CALLS(type, name, parameters, ...) ENTRY_THAT_CALLS(name); type mw_##name parameters { __VA_ARGS__ }
 CALLS(int, pthread_once, (pthread_once_t *o, void (*fn)(void)), once((int *)o, fn, "pthread_once"); return 0;)
 CALLS(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "call_once");)
+/* libstdc++ looks at the number in a std::thread, and clears it. It throws if there is none, so nothing of the runtime is below it then. */
+static uint64_t *joinable(uint64_t *thread, const char *call)
+{
+	mw_look(thread, sizeof *thread);
+	if (*thread) return thread;
+	mw_nested = 0;
+	((void (*)(void *))dlsym(RTLD_NEXT, call))(thread);
+	return thread;
+}
+static void is_no_more(uint64_t *thread)
+{
+	static const uint64_t none;
+	mw_put(thread, &none, sizeof none);
+}
+CALLS(void, _ZNSt6thread4joinEv, (uint64_t *thread), mw_pthread_join(*joinable(thread, "_ZNSt6thread4joinEv"), NULL); is_no_more(thread);)
+CALLS(void, _ZNSt6thread6detachEv, (uint64_t *thread), detaches(*joinable(thread, "_ZNSt6thread6detachEv")); is_no_more(thread);)
 /* A variable of a function in C++: its first byte says that it has a value, and the fifth to eighth who gives it one. */
 HOOK(int, __cxa_guard_acquire, (char *g),
 	about(g + 4);
@@ -682,6 +760,7 @@ static void will_call(void *fn, void *arg)
 {
 	if (mw_thread < 0) return;
 	mw_flush();
+	if (mw_thread != EPILOGUE && !mw_is_main()) mw_unsure("a function for the end of the program, which a thread registers");
 	if (at_exit_count == ENDS) mw_end('x', "a thread registers more than %d functions for the end of the program", ENDS);
 	at_exit[at_exit_count].fn = fn;
 	at_exit[at_exit_count++].arg = arg;
@@ -744,13 +823,16 @@ HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned
 HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
 static void exits(int code, const char *call)
 {
+	if (mw_thread < 0 && getpid() != mw_process) { if (!strcmp(call, "exit")) exit(code); else _exit(code); }
 	mw_ready();
+	mw_leaves_threads();
 	if (mw_thread < 0) { mw_serve(); mw_open = 0; exit(code); }
 	mw_flush();
 	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) {
 		if (!strcmp(call, "exit")) { mw_nested = 0; exit(0); }
 		mw_ended("");
 	}
+	if (!code) mw_end('x', "%s(0) in a thread, which stops the others where they are, is not supported", call);
 	mw_end('f', "%s(%d) is called", call, code);
 }
 HOOK(void, __mowgli_exit, (int code), exits(code, "exit");)
@@ -762,7 +844,11 @@ HOOK(void, __mowgli_quick_exit, (int code), exits(code, "quick_exit");)
 #define REFUSES(name) \
 	ENTRY(name); \
 	void mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
-REFUSES(GOMP_parallel) REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
+REFUSES(GOMP_parallel) REFUSES(GOMP_parallel_reductions) REFUSES(GOMP_parallel_sections) REFUSES(GOMP_parallel_loop_static)
+REFUSES(GOMP_parallel_loop_dynamic) REFUSES(GOMP_parallel_loop_guided) REFUSES(GOMP_parallel_loop_runtime)
+REFUSES(GOMP_parallel_loop_nonmonotonic_dynamic) REFUSES(GOMP_parallel_loop_nonmonotonic_guided)
+REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
 REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getschedparam) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
 /* What changes nothing that a program computes. libc would take the number of a thread for an address. */
 #define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
@@ -824,12 +910,15 @@ HOOK(void *, __mowgli_dlsym, (void *library, const char *name),
 
 /* The thread-local variables of the program. A compiler that knows that no other thread has their addresses leaves out the hooks. */
 static size_t variables_size;
+/* Functions within functions need stacks with code. */
+static int stacks_may = PROT_READ | PROT_WRITE;
 static int finds_variables(struct dl_phdr_info *of, size_t size, void *none)
 {
 	(void)size, (void)none;
 	for (int i = 0; i < of->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &of->dlpi_phdr[i];
 		if (p->p_type == PT_TLS) variables_size = (p->p_memsz + p->p_align - 1) / p->p_align * p->p_align;
+		if (p->p_type == PT_GNU_STACK && p->p_flags & PF_X) stacks_may |= PROT_EXEC;
 	}
 	/* The first one is the program, whose variables are just below the thread pointer. */
 	return 1;
@@ -849,9 +938,9 @@ static char *stacks;
 static uintptr_t variables_of_main, end_of_main;
 void mw_threads_begin(void)
 {
-	stacks = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
 	dl_iterate_phdr(finds_variables, NULL);
+	stacks = mmap(NULL, (size_t)THREADS * STACK, stacks_may, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
 	variables_of_main = variables();
 	end_of_main = (uintptr_t)environ;
 }
@@ -861,11 +950,12 @@ int mw_is_on_a_stack(uintptr_t at)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	return (stacks && at - (uintptr_t)stacks < (size_t)THREADS * STACK) || at - (here - STACK) < 2 * STACK || at - variables() < variables_size;
 }
-int mw_is_in_other_frame(uintptr_t at)
+int mw_is_in_other_frame(uintptr_t at, int writes)
 {
 	size_t offset = at - (uintptr_t)stacks;
 	if (stacks && offset < (size_t)THREADS * STACK) return (int)(offset / STACK) != mw_thread;
-	return mw_main && mw_thread > 0 && (end_of_main - at < STACK || at - variables_of_main < variables_size);
+	int is_of_other = mw_thread != EPILOGUE && (mw_main ? mw_thread > 0 : writes);
+	return is_of_other && (end_of_main - at < STACK || at - variables_of_main < variables_size);
 }
 int mw_is_on_stack(uintptr_t at)
 {
@@ -925,6 +1015,7 @@ void mw_has_first_values(uintptr_t at)
 }
 void mw_runs(int thread, uint64_t id, int node)
 {
+	if (thread != EPILOGUE && thread >= THREADS) mw_end('x', "more than %d threads", THREADS);
 	self = id;
 	my_node = node;
 	number = thread;

@@ -104,6 +104,7 @@ void mw_verbs_state(void)
 		mw_state(p->pipe, (size_t)p->now.sent * sizeof *p->pipe);
 		receives_state(&p->own);
 	}
+	for (int i = 0; i < region_count; i++) mw_state(&regions[i]->is_gone, sizeof regions[i]->is_gone);
 }
 /* The card writes it when a message comes. For a receive that is posted behind the set-up the runtime does so at the poll. */
 static void touches_receive(const struct receives *r, int64_t early, uintptr_t at, size_t n)
@@ -568,26 +569,29 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 	return c;
 }
 int ibv_close_device(struct ibv_context *c) { (void)c; return 0; }
-int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
+/* What a thread asks for goes to its memory. */
+#define ASKS(name) ENTRY(name); int mw_##name
+ASKS(ibv_query_device)(struct ibv_context *c, struct ibv_device_attr *a)
 {
 	(void)c;
-	*a = (struct ibv_device_attr){ .max_qp = PAIRS, .max_qp_wr = DEPTH, .max_sge = 8, .max_cq = PAIRS, .max_cqe = 4096, .max_mr = REGIONS,
+	struct ibv_device_attr own = { .max_qp = PAIRS, .max_qp_wr = DEPTH, .max_sge = 8, .max_cq = PAIRS, .max_cqe = 4096, .max_mr = REGIONS,
 		.max_pd = 64, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .max_srq = PAIRS, .max_srq_wr = DEPTH, .max_srq_sge = 8, .atomic_cap = IBV_ATOMIC_HCA, .phys_port_cnt = 1 };
+	mw_put(a, &own, sizeof own);
 	return 0;
 }
-int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
+ASKS(ibv_query_port)(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
 {
 	struct ibv_port_attr own = { .state = IBV_PORT_ACTIVE, .max_mtu = IBV_MTU_4096, .active_mtu = IBV_MTU_1024, .lid = (uint16_t)node_of(c),
 		.gid_tbl_len = 1, .pkey_tbl_len = 1, .link_layer = IBV_LINK_LAYER_INFINIBAND };
 	(void)port;
-	memcpy(a, &own, sizeof own);
+	mw_put(a, &own, sizeof own);
 	return 0;
 }
-int ibv_query_gid(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
+ASKS(ibv_query_gid)(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
 {
 	(void)port, (void)index;
-	memset(gid, 0, sizeof *gid);
-	gid->global.interface_id = (uint64_t)node_of(c);
+	union ibv_gid own = { .global.interface_id = (uint64_t)node_of(c) };
+	mw_put(gid, &own, sizeof own);
 	return 0;
 }
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
@@ -622,7 +626,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t length, uint
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	/* The explorer has no event for it: after the threads nothing uses the memory any more. */
-	if (mw_thread >= 0 && mw_thread != EPILOGUE && mw_program < 0) mw_end('x', "ibv_dereg_mr in a thread");
+	int others_run = mw_thread != EPILOGUE && !(mw_is_main() && !mw_open);
+	if (mw_thread >= 0 && others_run && mw_program < 0) mw_end('x', "ibv_dereg_mr in a thread");
 	((struct region *)mr)->is_gone = 1;
 	return 0;
 }
@@ -703,12 +708,14 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what)
 	}
 	return 0;
 }
-int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what, struct ibv_qp_init_attr *init)
+ASKS(ibv_query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *a, int what, struct ibv_qp_init_attr *init)
 {
 	struct pair *p = pair_of(qp);
 	(void)what;
-	*a = (struct ibv_qp_attr){ .qp_state = qp->state, .cur_qp_state = qp->state, .dest_qp_num = p->peer, .cap = p->cap };
-	*init = (struct ibv_qp_init_attr){ .send_cq = qp->send_cq, .recv_cq = qp->recv_cq, .srq = qp->srq, .cap = p->cap, .qp_type = qp->qp_type };
+	struct ibv_qp_attr own = { .qp_state = qp->state, .cur_qp_state = qp->state, .dest_qp_num = p->peer, .cap = p->cap };
+	struct ibv_qp_init_attr made = { .send_cq = qp->send_cq, .recv_cq = qp->recv_cq, .srq = qp->srq, .cap = p->cap, .qp_type = qp->qp_type };
+	mw_put(a, &own, sizeof own);
+	mw_put(init, &made, sizeof made);
 	return 0;
 }
 const char *ibv_wc_status_str(enum ibv_wc_status status) { return status == IBV_WC_SUCCESS ? "success" : "no success"; }
@@ -718,5 +725,11 @@ const char *ibv_port_state_str(enum ibv_port_state s) { (void)s; return "active"
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned n) { (void)cq, (void)n; }
 int ibv_fork_init(void) { return 0; }
 const char *ibv_event_type_str(enum ibv_event_type t) { (void)t; return "an event"; }
-int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *key) { (void)c, (void)port, (void)index; *key = 0xffff; return 0; }
+ASKS(ibv_query_pkey)(struct ibv_context *c, uint8_t port, int index, __be16 *key)
+{
+	(void)c, (void)port, (void)index;
+	__be16 all = 0xffff;
+	mw_put(key, &all, sizeof all);
+	return 0;
+}
 

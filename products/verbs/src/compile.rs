@@ -16,7 +16,7 @@ use crate::externals::{LinkedNames, REPLACED, stubs};
 use crate::probes::probed;
 
 /// The parts of the runtime, as files, and the headers that programs may include.
-const RUNTIME: [(&str, &str); 10] = [
+const RUNTIME: [(&str, &str); 11] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
     ("node.h", include_str!("../runtime/node.h")),
     ("exchange.h", include_str!("../runtime/exchange.h")),
@@ -27,6 +27,7 @@ const RUNTIME: [(&str, &str); 10] = [
     ("strings.c", include_str!("../runtime/strings.c")),
     ("heap.c", include_str!("../runtime/heap.c")),
     ("threads.c", include_str!("../runtime/threads.c")),
+    ("end.c", include_str!("../runtime/end.c")),
 ];
 
 /// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code. Strings
@@ -101,7 +102,7 @@ impl Toolchain {
         for (name, text) in RUNTIME {
             std::fs::write(at(name), text).map_err(|e| Error::file(&at(name), &e))?;
         }
-        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings", "heap", "threads"].map(&at).into();
+        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings", "heap", "threads", "end"].map(&at).into();
         let start = |name: &PathBuf| {
             let mut command = Command::new(cc);
             command.args(["-O1", "-fno-pie", "-fexceptions", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
@@ -166,11 +167,17 @@ impl Toolchain {
                 "-masm=intel: accesses in the syntax of Intel are not seen; leave it out".to_owned(),
             ));
         }
+        if let Some(flag) =
+            flags.iter().find(|flag| ["-static", "-static-pie", "-static-libstdc++"].iter().any(|f| flag == f))
+        {
+            let why = "the functions of its libraries would take the place of those of the runtime; leave it out";
+            return Err(Error::Program(format!("{}: {why}", flag.to_string_lossy())));
+        }
         let compiler = if is_cpp(file) { &self.cxx } else { &self.cc };
         let mut command = Command::new(compiler);
         command.args(self.own_flags).args(USUAL).arg(self.folder.path()).args(flags);
-        // Checked variants of copies would have other names.
-        run(command.args(["-U_FORTIFY_SOURCE", "-S"]).arg(file).arg("-o").arg(at("s")))?;
+        // Checked variants of copies would have other names, and link-time optimisation has no assembly.
+        run(command.args(["-U_FORTIFY_SOURCE", "-fno-lto", "-S"]).arg(file).arg("-o").arg(at("s")))?;
         let assembly = std::fs::read(at("s")).map_err(|e| Error::file(&at("s"), &e))?;
         let assembly = self.write(&format!("{position}.s"), &probed(&String::from_utf8_lossy(&assembly)))?;
         run(Command::new(compiler).arg("-c").arg(assembly).arg("-o").arg(at("o")))?;

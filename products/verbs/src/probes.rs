@@ -27,6 +27,8 @@ enum Use<'t> {
     Copy(u32, bool),
     Fill(u32, bool),
     Fence,
+    /// A call by a pointer, which is this operand.
+    Call(&'t str),
     /// Something that is not known.
     Unknown,
 }
@@ -38,6 +40,7 @@ const COPIES: u32 = 1 << 10;
 const FILLS: u32 = 1 << 11;
 const REPEATS: u32 = 1 << 12;
 const FRAME: u32 = 1 << 13;
+const CALLS: u32 = 1 << 14;
 
 /// Returns assembly with probes.
 pub(crate) fn probed(assembly: &str) -> String {
@@ -161,13 +164,11 @@ fn probe(out: &mut String, used: Use<'_>, text: &str, strings: &mut usize) {
             call_of(out, "__mowgli_variable", &address, FRAME | with(size, reads, writes));
         }
         Use::Frame(operand, size, reads, writes) => {
-            // The first push moves the stack pointer.
-            let moved = match operand.strip_prefix("(%rsp") {
-                Some(rest) => format!("8(%rsp{rest}"),
-                None if operand.contains("(%rsp") => format!("8+{operand}"),
-                None => operand.to_owned(),
-            };
-            call_of(out, "__mowgli_frame", &format!("\tleaq {moved}, %rdi\n"), FRAME | with(size, reads, writes));
+            let address = format!("\tleaq {}, %rdi\n", behind_a_push(operand));
+            call_of(out, "__mowgli_frame", &address, FRAME | with(size, reads, writes));
+        }
+        Use::Call(operand) => {
+            call_of(out, "__mowgli_call", &format!("\tmovq {}, %rdi\n", behind_a_push(operand)), CALLS);
         }
         Use::Copy(size, repeats) => call(out, "", size | COPIES | if repeats { REPEATS } else { 0 }),
         Use::Fill(size, repeats) => call(out, "", size | FILLS | if repeats { REPEATS } else { 0 }),
@@ -182,6 +183,15 @@ fn probe(out: &mut String, used: Use<'_>, text: &str, strings: &mut usize) {
                  \tleaq .Lmowgli{strings}(%rip), %rdi\n\tcall __mowgli_unseen\n\tpopq %rdi"
             );
         }
+    }
+}
+
+/// Returns an operand as it is called behind a push, which moves the stack pointer.
+fn behind_a_push(operand: &str) -> String {
+    match operand.strip_prefix("(%rsp") {
+        Some(rest) => format!("8(%rsp{rest}"),
+        None if operand.contains("(%rsp") => format!("8+{operand}"),
+        None => operand.to_owned(),
     }
 }
 
@@ -256,14 +266,19 @@ fn uses<'t>(instruction: &'t str, repeats: bool, is_locked: bool) -> Vec<Use<'t>
     let jumps = name.starts_with('j') || name.starts_with("call");
     if jumps {
         let is_word = |o: &&str| !o.starts_with('%') && is_shared(o) && !is_frame(o);
-        let target = all.first().and_then(|o| o.strip_prefix('*')).filter(is_word);
-        return target.map(|o| Use::Operand(o, 8, true, false)).into_iter().collect();
+        let target = all.first().and_then(|o| o.strip_prefix('*'));
+        let read = target.filter(is_word).map(|o| Use::Operand(o, 8, true, false));
+        // A jump by a table stays in its function.
+        let called = target.filter(|o| name.starts_with("call") || !o.contains(".L")).map(Use::Call);
+        return read.into_iter().chain(called).collect();
     }
     let is_memory = |o: &&&str| o.contains('(') || o.starts_with("%fs:") || !o.starts_with(['$', '%', '*']);
     let Some(operand) = all.iter().find(is_memory).copied().filter(|_| !ignores_memory(name)) else { return vec![] };
     if is_locked || name.starts_with("xchg") {
-        // A locked instruction on the own frame is a fence.
-        return vec![if operand.contains("(%rsp") { Use::Fence } else { Use::Unknown }];
+        // A locked instruction that leaves a word of the own frame as it is, for example `lock addl $0, (%rsp)`, is a fence.
+        let changes_nothing = ["add", "or", "sub", "xor"].iter().any(|base| name.starts_with(base))
+            && matches!(all.first(), Some(&("$0" | "$0x0")));
+        return vec![if operand.contains("(%rsp") && changes_nothing { Use::Fence } else { Use::Unknown }];
     }
     if !is_shared(operand) {
         return vec![];
@@ -414,7 +429,8 @@ mod tests {
             assert_eq!(uses(&text, false, false), [Use::Operand("(%rax)", size, true, false)], "{text}");
         }
         assert_eq!(one("vpgatherdd %ymm2, (%rax,%ymm1,4), %ymm0"), [Use::Unknown]);
-        assert_eq!(one("call *16(%rax)"), [Use::Operand("16(%rax)", 8, true, false)]);
+        assert_eq!(one("call *16(%rax)"), [Use::Operand("16(%rax)", 8, true, false), Use::Call("16(%rax)")]);
+        assert_eq!(one("jmp *%rax"), [Use::Call("%rax")]);
         assert_eq!(uses("movsq", true, false), [Use::Copy(8, true)]);
         assert_eq!(uses("stosq %rax, (%rdi)", true, false), [Use::Fill(8, true)]);
         assert_eq!(one("movq -8(%rbp), %rax"), [Use::Frame("-8(%rbp)", 8, true, false)]);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -253,10 +253,23 @@ impl Process {
 
     /// Waits until `main` waits for its threads, and returns what it has made, as lines.
     pub(crate) fn made(&mut self) -> Result<Result<Vec<String>, RunEnd>, Error> {
-        let lines = self.answer().map_err(|why| if let Error::Late(_) = why { late_set_up() } else { why })?;
+        let lines = match self.answer() {
+            Ok(lines) => lines,
+            Err(Error::Late(_)) => return Err(late_set_up()),
+            Err(why) => return Err(self.killed().unwrap_or(why)),
+        };
         let is_end = |text: &&String| ["m ", "x ", "z "].iter().any(|kind| text.starts_with(kind));
         let end = lines.iter().find(is_end).map(|text| Self::end(text));
         Ok(end.map_or(Ok(lines), Err))
+    }
+
+    /// Returns the error that names the signal which has ended the process in its set-up.
+    fn killed(&mut self) -> Option<Error> {
+        // The socket closes a moment before the process has ended.
+        std::thread::sleep(Duration::from_millis(100));
+        let status = self.child.try_wait().ok()??;
+        let why = format!("the program ended while `main` set up: {status}");
+        status.signal().map(|_| Error::Program(why))
     }
 
     pub(crate) fn say(&mut self, text: &str) -> Result<(), Error> {

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 31] = [
+    let quick: [(&str, fn()); 33] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -90,6 +90,8 @@ pub fn trials() -> Vec<Trial> {
         ("completions_and_messages_come_in_any_order", completions_and_messages_come_in_any_order),
         ("words_are_used_in_parts_and_pieces", words_are_used_in_parts_and_pieces),
         ("threads_end_and_wait_for_time_as_they_do", threads_end_and_wait_for_time_as_they_do),
+        ("what_libraries_do_beside_the_hooks_is_seen", what_libraries_do_beside_the_hooks_is_seen),
+        ("options_do_not_leave_out_the_hooks", options_do_not_leave_out_the_hooks),
         ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
@@ -1002,11 +1004,65 @@ fn threads_end_and_wait_for_time_as_they_do() {
     says("ends.c", 17, &[], (1, "memory that was freed at ends.c:"));
     says("ends.c", 18, &[], (1, "frees memory that was freed at ends.c:"));
     has_outcomes("ends.c", 19, &[], &[&[0], &[1]]);
+    has_outcomes("ends.c", 20, &[], &[&[0]]);
+    says("ends.c", 21, &[], (1, "waits for ever"));
+    says("ends.c", 22, &[], (3, "exit(0) in a thread, which stops the others where they are, is not supported"));
+    says("ends.c", 23, &[], (3, "threads that start each other, more than seven deep"));
+    says("ends.c", 24, &[], (3, "more than 64 threads"));
+    has_outcomes("ends.c", 25, &[], &[&[3]]);
+    let forked = case_of("ends.c", 26, &[], &[]);
+    assert!(
+        forked.code == 2 && forked.err.contains("in a process that the set-up forks"),
+        "{}{}",
+        forked.out,
+        forked.err
+    );
+    let aborted = case_of("ends.c", 28, &[], &[]);
+    let why = "the program ended while `main` set up: signal: 6";
+    assert!(aborted.code == 2 && aborted.err.contains(why), "{}{}", aborted.out, aborted.err);
+    says("ends.c", 27, &[], (3, "a function for the end of the program, which a thread registers"));
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
     has_outcomes("ends.cc", 4, &["-std=c++20"], &[&[1]]);
     says("ends.cc", 5, &[], (3, "an exception of another thread that is thrown again is not supported"));
+    has_outcomes("ends.cc", 6, &[], &[&[1, 97], &[1, 98], &[2, 97], &[2, 98]]);
+    has_outcomes("ends.cc", 7, &[], &[&[2]]);
+    has_outcomes("ends.cc", 8, &[], &[&[3]]);
+}
+
+/// Memory that a library reads or writes is seen, or named.
+fn what_libraries_do_beside_the_hooks_is_seen() {
+    has_outcomes("beside.c", 1, &[], &[&[0], &[1], &[2]]);
+    has_outcomes("beside.c", 2, &[], &[&[0, 0], &[0, 4], &[2, 4]]);
+    has_outcomes("beside.c", 3, &[], &[&[0], &[1]]);
+    has_outcomes("beside.c", 4, &[], &[&[0], &[1]]);
+    has_outcomes("beside.c", 5, &[], &[&[7]]);
+    has_outcomes("beside.c", 6, &[], &[&[1], &[2]]);
+    has_outcomes("beside.c", 7, &[], &[&[45]]);
+    has_outcomes("beside.c", 12, &[], &[&[0], &[1]]);
+    for place in ["own", "fixed[0]", "*heap", "of_thread", "errno"] {
+        has_outcomes("beside.c", 11, &[&format!("-DPLACE={place}")], &[&[0], &[1]]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "static int get(volatile int *at) { return *at; }\nint (*const getter)(volatile int *) = get;\n";
+    let (source, object) = (file(folder.path(), "other.c", text), folder.path().join("other.o").display().to_string());
+    assert!(Command::new("cc").args(["-c", &source, "-o", &object]).status().unwrap().success());
+    let by_a_pointer = "complete except for a function of another object, which is called by a pointer";
+    for (case, flag, what) in [(8, "-lm", "complete except for lgamma"), (10, object.as_str(), by_a_pointer)] {
+        let ran = case_of("beside.c", case, &[flag], &[]);
+        assert!(ran.code == 3 && ran.out.contains(what), "{case}: {}{}", ran.out, ran.err);
+    }
+    says("beside.c", 9, &[], (3, "complete except for the instruction lock xaddl"));
+}
+
+/// Options that would leave out the hooks or the runtime have no effect, or are errors.
+fn options_do_not_leave_out_the_hooks() {
+    has_outcomes("words.c", 2, &["-flto", "-O2"], &[&[0], &[1]]);
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "empty.c", "int main(void) { return 0; }\n");
+    let ran = verbs(&["cc", "-o", &folder.path().join("out").display().to_string(), &source, "--", "-static"]);
+    assert!(ran.code == 2 && ran.err.contains("-static: "), "{}{}", ran.out, ran.err);
 }
 
 fn completions_and_messages_come_in_any_order() {
@@ -1087,6 +1143,8 @@ fn wrong_uses_of_memory_fail() {
         ("char *q = malloc(8); free(q); q[0] = 1", "", same("writes memory that was freed at memory.c:8")),
         ("free(p)", "p[0] = 1", same("writes memory that was freed at memory.c:7")),
         ("free(p)", "free(p)", same("frees memory that was freed at")),
+        ("int own; free(&own)", "", same("free of memory that was not allocated")),
+        ("free(&p)", "", same("free of memory that was not allocated")),
         ("free(p + 1)", "", same("free of an address inside a block, at offset 1")),
         (
             "pthread_mutex_unlock(&m)",

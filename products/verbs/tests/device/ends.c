@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -310,4 +311,54 @@ int main(void)
 	pthread_create(&u, 0, looks, 0);
 	pthread_join(u, 0);
 }
+#elif K == 20 || K == 21 /* `main` returns, or ends alone, beside a thread that waits */
+static void *waits(void *none) { while (!x) {} return none; }
+int main(void)
+{
+	pthread_create(&t, 0, waits, 0);
+	mowgli_outcome("n", y);
+	if (K == 21) pthread_exit(NULL);
+}
+#elif K == 22 /* a thread ends the program */
+static void *ends(void *none) { exit(0); return none; }
+int main(void) { pthread_create(&t, 0, ends, 0); pthread_join(t, 0); }
+#elif K == 23 /* threads that start each other for ever */
+static void *starts(void *none) { pthread_t next; pthread_create(&next, 0, starts, 0); return none; }
+int main(void) { pthread_create(&t, 0, starts, 0); pthread_join(t, 0); }
+#elif K == 24 /* many threads */
+static void *returns(void *none) { x = 1; return none; }
+static void *starts(void *none)
+{
+	pthread_t next;
+	for (int k = 0; k < 35; k++) { pthread_create(&next, 0, returns, 0); pthread_detach(next); }
+	return none;
+}
+int main(void) { mowgli_node(1, starts, 0); mowgli_node(1, starts, 0); mowgli_join(); }
+#elif K == 25 /* a process that the set-up forks ends by itself */
+static void *looks(void *none) { mowgli_outcome("n", x); return none; }
+int main(void)
+{
+	int status;
+	pid_t child = fork();
+	if (!child) _exit(3);
+	waitpid(child, &status, 0);
+	x = WEXITSTATUS(status);
+	pthread_create(&t, 0, looks, 0);
+	pthread_join(t, 0);
+}
+#elif K == 26 /* one that starts threads is not known */
+static void *looks(void *none) { mowgli_outcome("n", x); return none; }
+int main(void)
+{
+	pid_t child = fork();
+	pthread_create(&t, 0, looks, 0);
+	pthread_join(t, 0);
+	if (child) wait(NULL);
+}
+#elif K == 28 /* a set-up that ends by a signal */
+int main(void) { abort(); }
+#elif K == 27 /* a thread says what the end of the program calls */
+static void looks(void) { mowgli_outcome("n", x); }
+static void *registers(void *none) { atexit(looks); x = 1; return none; }
+int main(void) { pthread_create(&t, 0, registers, 0); pthread_join(t, 0); }
 #endif

@@ -77,4 +77,53 @@ int main() {
   a.join();
   b.join();
 }
+#elif K == 6 // what is thrown is memory of libstdc++
+#include <stdexcept>
+static volatile int x, y;
+struct first {};
+struct second {};
+int main()
+{
+	std::thread t([] {
+		try { if (x) throw first(); else throw second(); }
+		catch (...) {
+			int v = y;
+			v = 0;
+			try { throw; } catch (first &) { mowgli_outcome("n", 1); } catch (second &) { mowgli_outcome("n", 2); }
+		}
+	});
+	std::thread u([] {
+		try { throw std::runtime_error(x ? "a" : "b"); }
+		catch (const std::exception &e) {
+			int v = y;
+			v = 0;
+			mowgli_outcome("m", e.what()[0] + v);
+		}
+	});
+	std::thread w([] { x = 1; y = 1; });
+	t.join();
+	u.join();
+	w.join();
+}
+#elif K == 7 // a cast reads the type of an object, which another thread makes
+#include <new>
+struct base { virtual ~base() {} };
+struct part : base { int value = 2; };
+alignas(16) static char place[sizeof(part)];
+int main()
+{
+	std::thread t([] { new (place) part; n = 1; });
+	std::thread u([] { while (!n) {} part *p = dynamic_cast<part *>((base *)place); mowgli_outcome("n", p ? p->value : 0); });
+	t.join();
+	u.join();
+}
+#elif K == 8 // a thread joins what another one starts
+static std::thread started;
+int main()
+{
+	std::thread t([] { started = std::thread([] { n += 2; }); n += 1; });
+	std::thread u([] { while (!(n & 1)) {} started.join(); mowgli_outcome("n", n + started.joinable()); });
+	t.join();
+	u.join();
+}
 #endif
