@@ -234,6 +234,10 @@ type KnownWays<'n> = SmallVec<[Option<Vec<Successor<'n>>>; 4]>;
 /// The number of runs for which one position may stand.
 const RUNS: usize = 256;
 
+/// The number of subevents up to which states are explored. Of larger programs the runs are guessed, because most of them are
+/// straight, and their states cost more than their runs.
+const LARGE: usize = 128;
+
 /// The number of pruned states that the search keeps.
 const PRUNED: usize = 1 << 16;
 
@@ -250,6 +254,8 @@ struct Explorer<'p, 'a, 'n> {
     path: StatePath<'n>,
     /// The specifications of a library apply if its calls so far are well-formed.
     prefixes: RefCell<Prefixes<'p, 'n>>,
+    /// True if some state has more than [`LARGE`] subevents.
+    is_too_large: bool,
     wanted: Wanted,
     found: BTreeMap<Vec<usize>, Final<'n>>,
     /// The states in which a thread is at a call that no program may make. Specifications may forbid what it has read.
@@ -331,6 +337,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
         path: Vec::new(),
         prefixes: RefCell::default(),
+        is_too_large: false,
         wanted,
         found: BTreeMap::new(),
         faults: BTreeMap::new(),
@@ -372,7 +379,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     if explorer.lacks_images || !explorer.add_images() {
         return None;
     }
-    if !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
+    if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
     }
     match problem.first_fault(explorer.faults.values().flat_map(faulty)) {
@@ -467,6 +474,10 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
+            return Flow::Stop;
+        }
+        if state.iter().map(|place| place.point.run().subevents()).sum::<usize>() > LARGE {
+            self.is_too_large = true;
             return Flow::Stop;
         }
         let names = self.well_formed(state.iter().map(|place| place.point));

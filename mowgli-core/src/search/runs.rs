@@ -33,6 +33,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Counts the subevents.
+    pub(crate) fn subevents(&self) -> usize {
+        self.shapes.iter().map(|shape| shape.len()).sum()
+    }
+
     /// Returns a copy with room for a few more events. A copy without room would be moved by the next event, to a place
     /// twice as large.
     pub(crate) fn with_room(&self) -> Self {

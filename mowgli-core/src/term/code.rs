@@ -621,9 +621,10 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
         }
         let (known, own, name) = self.results();
         let next = place.by_results(code, known, own.as_deref());
-        if let NextByResults::Call(_, named) | NextByResults::Ended(_, named) = next {
-            *name = named;
-        }
+        *name = match next {
+            NextByResults::Call(_, named) | NextByResults::Ended(_, named) => named,
+            _ => None,
+        };
         match next {
             NextByResults::Call(call, _) => Some(CodePoint::Call(call)),
             NextByResults::Loop => Some(CodePoint::Loop),

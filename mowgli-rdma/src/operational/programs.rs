@@ -327,6 +327,27 @@ mod tests {
         assert!(asked.load(Relaxed) < 20, "{asked:?}");
     }
 
+    /// What stops has no name, so it is not the state of the call before.
+    #[test]
+    fn code_that_stops_is_in_a_state_of_its_own() {
+        let world = world();
+        let stops = |t: Tid, known: &[Val], _: Option<&[Val]>| match (t, known) {
+            (_, []) => NextByResults::Call(read(t.index()), Some(0)),
+            (Tid(1), _) => NextByResults::Discarded,
+            _ => NextByResults::Ended(Val::Unit, None),
+        };
+        let programs = vec![Script::by_results(stops); 2];
+        let runs = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
+        assert!(runs.outcomes.is_empty() && runs.stuck.is_empty() && runs.stop.is_none(), "{:?}", runs.stop);
+        let late = |t: Tid, known: &[Val], _: Option<&[Val]>| match known {
+            [] => NextByResults::Call(read(t.index()), Some(0)),
+            _ => NextByResults::Late("enough".to_owned()),
+        };
+        let programs = vec![Script::by_results(late); 2];
+        let runs = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
+        assert_eq!(runs.stop, Some(Stop::Rounds("enough".to_owned())));
+    }
+
     #[test]
     fn a_loop_that_never_looks_is_cut() {
         let world = world();

@@ -211,7 +211,7 @@ fn line(c: &Checked) -> String {
 /// Returns a verdict, with the reason if it is undecided.
 fn verdict(c: &Checked) -> String {
     match &c.report.verdict {
-        Verdict::Undecided(stop) => format!("{}: {stop}", c.judgement()),
+        Verdict::Undecided(stop) if c.stuck().is_none() => format!("{}: {stop}", c.judgement()),
         _ => c.judgement(),
     }
 }
