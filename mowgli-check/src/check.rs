@@ -683,7 +683,9 @@ impl Checked {
             }
             out.push_str(&format!("because {}.\n\n", violation.reason));
         }
-        if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
+        if let (Verdict::Undecided(stop), Some((world, client)), None) =
+            (&self.report.verdict, &self.report.stopped_at, self.stuck())
+        {
             out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
             out.push_str(&print::client(self.dialect(), "client", world, client, &[]));
             out.push('\n');

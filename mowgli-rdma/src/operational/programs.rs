@@ -327,7 +327,7 @@ mod tests {
         assert!(asked.load(Relaxed) < 20, "{asked:?}");
     }
 
-    /// What stops has no name, so it is not the state of the call before.
+    /// Code that stops has no name of a state, so it is not in the state of the call before.
     #[test]
     fn code_that_stops_is_in_a_state_of_its_own() {
         let world = world();
