@@ -83,7 +83,7 @@ pub enum Looks {
 }
 
 impl Looks {
-    /// Returns the word in a method table; `None` if there is none.
+    /// Returns the word that a method table writes for it. The usual case has no word.
     #[must_use]
     pub fn word(self) -> Option<&'static str> {
         match self {

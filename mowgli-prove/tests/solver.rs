@@ -835,17 +835,15 @@ fn says_nothing() -> Vec<Lemma> {
     vec![Lemma::new("it is").about(&[c]).then(c.same_object(c))]
 }
 
-fn robust(cpu: Cpu, variant: &str) -> Proof {
+/// The options of proofs of theorems: a minute for each question, and all that is open is named.
+fn of_theorems() -> ProofOptions {
     let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options = ProofOptions {
-        solvers: vec![SolverProgram::Z3],
-        limit,
-        executions: EXECUTIONS,
-        confirms: true,
-        keep: true,
-        diagnoses: true,
-    };
-    robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
+    let solvers = vec![SolverProgram::Z3];
+    ProofOptions { solvers, limit, executions: EXECUTIONS, confirms: true, keep: true, diagnoses: true }
+}
+
+fn robust(cpu: Cpu, variant: &str) -> Proof {
+    robust::proved(cpu, variant, &of_theorems()).expect("it can be said in first-order logic")
 }
 
 /// ROBUST Theorems 5 and 17.
@@ -877,16 +875,7 @@ fn no_variant_of_robustness_is_proved() {
 }
 
 fn compiled(variant: &str) -> Proof {
-    let limit = SolverLimit::of(60 * SolverLimit::SECOND);
-    let options = ProofOptions {
-        solvers: vec![SolverProgram::Z3],
-        limit,
-        executions: EXECUTIONS,
-        confirms: true,
-        keep: true,
-        diagnoses: true,
-    };
-    polls::proved(variant, &options).expect("it can be said in first-order logic")
+    polls::proved(variant, &of_theorems()).expect("it can be said in first-order logic")
 }
 
 /// SYNC Theorem 6.

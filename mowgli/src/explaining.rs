@@ -90,6 +90,11 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
+    /// True if the answer is data: an object, or a finding that is kept.
+    fn is_data(&self) -> bool {
+        self.json || self.out.is_some()
+    }
+
     pub(crate) fn form(&self) -> ExplainForm {
         match self {
             Self { dot: true, .. } => ExplainForm::Dot,
@@ -129,11 +134,7 @@ fn explained_own(
     asked: &ExplainRequest<'_>,
 ) -> Result<(String, u8), InputError> {
     let limits = asked.limits;
-    if asked.form == ExplainForm::Dot
-        || asked.args.json
-        || asked.args.out.is_some()
-        || !asked.args.implemented.is_empty()
-    {
+    if asked.form == ExplainForm::Dot || asked.args.is_data() || !asked.args.implemented.is_empty() {
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let executions = own.executions(test, limits);
@@ -202,14 +203,13 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
         // A search finds its stuck executions again.
         if finding.is_endless(&test) {
             let (text, code) = explained_stuck(&test, &finding.litmus, &finding.implemented, asked)?;
-            let is_text = !(asked.form == ExplainForm::Dot || asked.form.is_drawn() || asked.args.json);
+            let is_text = asked.form == ExplainForm::Text && !asked.args.json;
             return Ok((if is_text { format!("{}\n\n{}\n{text}", finding.title, finding.litmus) } else { text }, code));
         }
         return explained_findings(vec![Ok(finding)], asked);
     }
     let test = parsed(catalogue, &asked.args.file, text)?;
-    let is_text =
-        !(asked.form == ExplainForm::Dot || asked.args.json || asked.form.is_drawn() || asked.args.out.is_some());
+    let is_text = asked.form == ExplainForm::Text && !asked.args.is_data();
     let chain = replaced(catalogue, &test, &asked.args.implemented)?;
     let answer = answered(catalogue, &test, &chain, limits);
     if let Some(error) = answer.error(&test) {
@@ -220,9 +220,8 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let with_stuck = speaks && own_semantics.is_none() && asked.args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
     let mut code = answer.verdict(&test).code();
-    let is_data = asked.args.json || asked.args.out.is_some();
     let is_only_stuck = test.assertions.is_empty() && !test.liveness.is_empty() && own_semantics.is_none();
-    if asked.args.stuck || is_only_stuck && is_data && asked.args.assertion.is_none() {
+    if asked.args.stuck || is_only_stuck && asked.args.is_data() && asked.args.assertion.is_none() {
         if own_semantics.is_some() {
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
@@ -267,7 +266,7 @@ fn explained_stuck(
     let path = asked.args.file.display();
     let found = explain::standstills(catalogue, test, implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
-    if asked.args.json || asked.args.out.is_some() {
+    if asked.args.is_data() {
         if let (None, Some(stop)) = (&found.first, &found.stop) {
             let undecided = Undecided::new(format!("{}: whether an execution is stuck", test.name), stop.clone());
             return if asked.args.json { Ok((stopped_line(&undecided), 3)) } else { Err(undecided.into()) };
@@ -286,7 +285,7 @@ fn explained_stuck(
             return Ok((line(&finding, false, test), code));
         }
     }
-    if asked.form == ExplainForm::Dot || asked.form.is_drawn() {
+    if asked.form != ExplainForm::Text {
         let (libraries, execution, judged) = found.first.ok_or_else(|| {
             InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
         })?;
@@ -329,9 +328,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let (text, own) = match explained {
             Ok(reported) => reported,
             Err(Failure::Undecided(undecided)) if asked.args.json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if asked.form == ExplainForm::Dot || asked.form.is_drawn() => {
-                (None, reported(Err(undecided)))
-            }
+            Err(Failure::Undecided(undecided)) if asked.form != ExplainForm::Text => (None, reported(Err(undecided))),
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
             Err(failure) => return Err(failure.within(&path)),
         };

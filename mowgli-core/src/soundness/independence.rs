@@ -416,10 +416,6 @@ impl DataFlow for Moves<'_> {
         0
     }
 
-    fn each(&mut self, round: Labels, collects: bool) -> Labels {
-        if collects { round } else { 0 }
-    }
-
     fn bind(&mut self, var: Var, value: Labels) {
         self.vars.insert(var.number, value);
     }

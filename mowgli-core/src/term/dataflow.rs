@@ -26,12 +26,15 @@ pub trait DataFlow {
     fn expr(&mut self, e: Expr) -> Self::Value;
     /// Returns what the result of a call holds.
     fn call(&mut self, call: &CallTerm) -> Self::Value;
-    /// Returns what the value of a `for` holds, of whose iterations each has such a value. It is a tuple of them if it `collects`.
-    fn each(&mut self, round: Self::Value, collects: bool) -> Self::Value;
     /// Returns what the elements of a set hold, through which a `for` goes. A `for` of a shape has no order.
     fn elements(&mut self, set: Expr, in_order: bool) -> Self::Value;
     /// Learns what a variable holds.
     fn bind(&mut self, var: Var, value: Self::Value);
+
+    /// Returns what the value of a `for` holds, of whose iterations each has such a value. It is a tuple of them if it `collects`.
+    fn each(&mut self, round: Self::Value, collects: bool) -> Self::Value {
+        if collects { round } else { Self::Value::default() }
+    }
 
     /// Learns that a condition is decided.
     fn condition(&mut self, condition: Expr) {

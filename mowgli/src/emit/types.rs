@@ -144,7 +144,7 @@ impl Types<'_> {
         self.failed.take().map_or(Ok(of), Err)
     }
 
-    /// Returns the type, or keeps the first reason why there is none.
+    /// Returns a type. If there is none, it keeps the first reason and returns the least type, so that the walk goes on.
     fn known(&mut self, of: Result<Type, NoForm>) -> Type {
         of.unwrap_or_else(|why| {
             self.failed.get_or_insert(why);

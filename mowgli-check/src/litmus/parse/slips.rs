@@ -110,10 +110,8 @@ fn misspelt(text: &str, error: &Error<Rule>) -> Option<InputError> {
     let start = if is_word { *at } else { text[..*at].trim_end().rfind('\n')? + 1 };
     let line = &text[start..];
     let word = &line[..line.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '~').unwrap_or(line.len())];
-    let other =
-        QUANTIFIERS.into_iter().find(|(other, _)| *other == word).map(|(_, form)| format!("did you mean {form}?"));
-    let near = other.or_else(|| did_you_mean(word, FOOTERS));
-    let near = near.filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
+    let meant = QUANTIFIERS.into_iter().find(|(other, _)| *other == word).map_or(word, |(_, form)| form);
+    let near = did_you_mean(meant, FOOTERS).filter(|_| !FOOTERS.contains(&word) && text[..start].contains('}'))?;
     let place = Place::of("", text, start..start + word.len());
     Some(InputError::new(Code::Unknown, format!("{word} is no assertion")).at(place).help(near))
 }
@@ -184,7 +182,7 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     };
     // The cell in which the parser fails, as far as it goes.
     let cell = before.rsplit(['|', ';', '{', '}', '\n']).next().unwrap_or_default();
-    let is_call_of = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_name = !cell.trim().is_empty() && cell.trim().chars().all(|c| c.is_alphanumeric() || c == '_');
     if let Some(help) = operator(before, rest) {
         Some(help)
     } else if !before.contains('}') && (rest.starts_with(":=") || rest.starts_with('(')) {
@@ -193,11 +191,7 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         Some("an assertion has its condition in parentheses, as allowed (a=1 /\\ b=0)")
     } else if rest.starts_with('+') && before.ends_with('+') {
         Some("there is no ++: write a := a + 1, with a register a")
-    } else if before.contains('}')
-        && before.ends_with(' ')
-        && is_call_of(cell.trim())
-        && rest.starts_with(char::is_alphabetic)
-    {
+    } else if before.contains('}') && before.ends_with(' ') && is_name && rest.starts_with(char::is_alphabetic) {
         Some("a call has its arguments in parentheses, as put(y, x)")
     } else if cell.matches('(').count() > cell.matches(')').count() && !rest.trim_start().starts_with(')') {
         Some("a parenthesis is open here: each ( has its )")

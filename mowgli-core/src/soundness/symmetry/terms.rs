@@ -474,10 +474,6 @@ impl DataFlow for Terms {
         kinds.without(Kinds::ORDERS)
     }
 
-    fn each(&mut self, round: Kinds, collects: bool) -> Kinds {
-        if collects { round } else { Kinds::default() }
-    }
-
     fn bind(&mut self, var: Var, value: Kinds) {
         self.vars.insert(var.number, value);
     }
