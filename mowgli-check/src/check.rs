@@ -24,7 +24,7 @@ use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_rdma::Network;
 use serde::Serialize;
 
-use crate::entry::{self, own_calls};
+use crate::entry::{self, implements, own_calls};
 use crate::error::{Code, InputError};
 use crate::explain::{self, Finding, ProgramWords};
 use crate::guard::guarded;
@@ -257,11 +257,7 @@ pub fn with_question<T>(
     ask: impl FnOnce(&Question<'_>) -> T,
 ) -> Result<T, InputError> {
     entry.library()?;
-    let target = variant.implementation.target();
-    if target != Name::literal(entry.name) {
-        let message = format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name);
-        return Err(InputError::new(Code::Library, message));
-    }
+    implements(entry, variant)?;
     let expired = || options.deadline.expired() || (options.stops)();
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView};
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Hints;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, worlds};
@@ -41,6 +41,7 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
     }
     let own = || calls.iter().filter(|(_, _, call)| call.library == library.name());
     for variant in &entry.variants {
+        implements(entry, variant)?;
         has_bodies(library, variant, own().map(|(.., call)| call))?;
     }
     let in_time = || own().take_while(|_| !expired());
@@ -55,6 +56,16 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
         let of_method = own().filter(|(.., call)| call.method == method);
         is_reached(library, of_method, bound)
     })
+}
+
+/// Checks that a variant implements the library of its entry.
+pub(crate) fn implements(entry: &Entry, variant: &Variant) -> Result<(), InputError> {
+    let target = variant.implementation.target();
+    if target == Name::literal(entry.name) {
+        return Ok(());
+    }
+    let message = format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name);
+    Err(InputError::new(Code::Library, message))
 }
 
 /// Checks that an implementation has a body for each of these calls. Otherwise no call of the method returns.

@@ -29,7 +29,8 @@
 //!     proof is by induction: a choice has at most what is decided or open, and operators are monotone. So a pair beyond these is in no
 //!     subtrahend. `a_difference_grows_once_its_subtrahend_is_known`.
 //!  4. *Values are narrowed.* A read and its source have one value, so both keep their common values. An open read whose source exists has
-//!     the value of one of its possible sources. Copies and steps are functions ([`super::values`]). `on_rdma_wait` and `on_swaps` in `tests/tests/flow.rs`.
+//!     the value of one of its possible sources. Copies and steps are functions ([`super::values`]). `on_swaps` in
+//!     `tests/tests/flow.rs`.
 //!  5. *A choice is excluded.* By [`super::forbidden`] its pair breaks a demand, given pairs that all executions have.
 //!     `what_breaks_a_demand_is_no_source`.
 //!  6. *A choice is decided.* A read has exactly one source, and two subevents of an order exactly one direction. If one is left,
@@ -38,8 +39,8 @@
 //!     `what_is_undone_leaves_no_trace`.
 //!
 //! Each step only adds pairs or removes members of finite sets, so the loop ends. No step depends on what another one
-//! has not derived yet, so the order of steps does not matter. `search_and_judge_on_rdma_wait` in
-//! `tests/tests/agreement.rs` compares whole searches with the judge, and `tests/tests/flow.rs` with a plain fixed point.
+//! has not derived yet, so the order of steps does not matter. `tests/tests/agreement.rs`
+//! compares whole searches with the judge, and `tests/tests/flow.rs` with a plain fixed point.
 //!
 //! **Cost.** A subevent costs its new pairs and what propagation derives from them, a word of 64 bits at a time. A snapshot
 //! copies the lists of [`Domains`].
