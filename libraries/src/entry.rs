@@ -285,12 +285,27 @@ impl Entry {
     }
 
     /// The bounds at which the implementation is compared with the specification on each network. The first is that of
-    /// [`Self::through`]. Where a client needs several calls, a thread makes them twice in the second. For example, it takes a lock again.
+    /// [`Self::through`]. Where a call that waits needs another one, a thread makes both twice in the second. For example, it takes a
+    /// lock again. Where other calls need none, as an attempt to take a lock, there are more clients, so one thread does so alone.
     #[must_use]
     pub fn on_networks(&self) -> Vec<Bound> {
         let once = self.through();
-        let twice = Bound { calls: 2 * once.calls, total: Some(3 * once.calls), ..once.clone() };
-        if once.calls > 1 { vec![once, twice] } else { vec![once] }
+        let alone = |calls| Bound { threads: 1, calls, ..once.clone() };
+        let waits = (once.calls..).take(2).find(|&calls| self.has_wait(&alone(calls))).unwrap_or(once.calls);
+        let twice = match waits {
+            1 => None,
+            _ if waits == once.calls => Some(Bound { calls: 2 * waits, total: Some(3 * waits), ..once.clone() }),
+            _ => Some(alone(2 * waits)),
+        };
+        [once].into_iter().chain(twice).collect()
+    }
+
+    /// True if some client within a bound makes a call that may wait.
+    fn has_wait(&self, bound: &Bound) -> bool {
+        let waits = |(world, client): (World, Client)| {
+            client.threads.iter().flatten().any(|call| self.specification.may_wait(&world, call))
+        };
+        self.clients(bound, &|| false).is_ok_and(|all| all.into_iter().any(waits))
     }
 
     /// Returns the variant of this name.

@@ -609,7 +609,7 @@ fn stacks_stand_on_the_network() {
 fn locks_are_taken_twice_on_each_network() {
     let networks = ["rc", "rc-relaxed", "efa", "cxi"];
     let ask = TableRequest {
-        is_chosen: &|entry| ["slock", "wlock", "nlock"].contains(&entry.name),
+        is_chosen: &|entry| ["slock", "wlock", "nlock", "trylock"].contains(&entry.name),
         networks: &networks.map(|name| Network::named(name).expect("a preset")),
         bounds: &Entry::on_networks,
         through: false,
@@ -625,6 +625,7 @@ fn locks_are_taken_twice_on_each_network() {
     assert_eq!(verdicts["slock"], ["sound"; 4]);
     assert_eq!(verdicts["wlock"], ["sound", "stuck", "stuck", "stuck"]);
     assert_eq!(verdicts["nlock"], ["sound", "sound", "stuck", "stuck"]);
+    assert_eq!(verdicts["trylock"], ["sound", "sound", "stuck", "stuck"]);
 }
 
 /// Decides libraries on networks within the bound of [`Entry::through`], with repairs.
