@@ -418,17 +418,19 @@ impl Attempt<'_> {
             }
             let (first, rest) = questions.split_at(of_larger.end);
             let (before, with_larger) = first.split_at(of_larger.start);
-            let all = |theory, questions| About { theory, questions, holds_always: true };
+            // A library below promises nothing to an implementation that breaks its assumption.
+            let keeps = asked_of.iter().all(ObligationResult::follows);
+            let all = |theory, questions| About { theory, questions, holds_always: keeps };
             let mut asked = match &larger {
                 None => vec![all(&theory, &questions[..])],
                 // These are obligations, because an hb' with these properties exists only if so' is inside hb.
                 Some(larger) => {
-                    let holds_always = proof.rows[of_larger.end..].iter().all(ObligationResult::follows);
+                    let holds_always = keeps && proof.rows[of_larger.end..].iter().all(ObligationResult::follows);
                     let larger = About { theory: larger, questions: with_larger, holds_always };
                     vec![all(&theory, before), larger, all(&theory, rest)]
                 }
             };
-            asked.push(all(&assumed, &assumption));
+            asked.push(About { theory: &assumed, questions: &assumption, holds_always: true });
             proof.rows.extend(asked_of);
             let limit = self.options.executions;
             let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE_SEARCH) };

@@ -32,6 +32,7 @@ impl LibraryTheory<'_> {
     /// # Errors
     /// If it applies to no kinds, the last reason for that.
     pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, Refusal> {
+        has_names(lemma).map_err(|refusal| refusal.about(format!("the lemma that {}", lemma.words)))?;
         let calls: Vec<LemmaVar> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
         let choices = calls.iter().map(|_| self.kinds).multi_cartesian_product();
         let mut said = Vec::new();
@@ -49,20 +50,17 @@ impl LibraryTheory<'_> {
     fn stated_of(&self, sorted: &Sorted<'_>) -> Result<Stated, Refusal> {
         let lemma = sorted.lemma;
         let (from, to) = (self.hypotheses(sorted)?, self.facts(sorted, &lemma.then)?);
-        let of: Vec<(&str, &'static str)> = lemma.of.iter().map(|v| (v.name, sort(*v))).collect();
-        let statement = Obligation::new(lemma.words, &of, from, to);
+        let statement = Obligation::new(lemma.words, &named(&sorted.variables()), from, to);
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
         let is_before = |of: LemmaVar| app("po.call", [earlier.var(of), sorted.var(of)]);
         // The lemma holds for the earlier calls or subevents, by induction.
-        let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
-        let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
         let comes = match along {
             Along::Po(call) => is_before(call),
             Along::Hb(sub) => app("hb", [earlier.sub(sub)?, sorted.sub(sub)?]),
         };
         let given = and([comes, self.hypotheses(&earlier)?]);
-        let hypothesis = all(&of, implies(given, self.facts(&earlier, &lemma.then)?));
+        let hypothesis = all(&named(&earlier.variables()), implies(given, self.facts(&earlier, &lemma.then)?));
         let mut from = vec![statement.from.clone(), hypothesis];
         if let Along::Po(call) = along {
             from.push(self.is_next(&sorted.var(call)));
@@ -151,6 +149,21 @@ fn sort(of: LemmaVar) -> &'static str {
     }
 }
 
+fn named<'v>(variables: &'v [(String, &'static str)]) -> Vec<(&'v str, &'static str)> {
+    variables.iter().map(|(name, sort)| (name.as_str(), *sort)).collect()
+}
+
+/// Checks that the variables have names of their own, of letters and digits.
+fn has_names(lemma: &Lemma) -> Result<(), Refusal> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = |name: &str| name.chars().all(is_letter) && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if let Some(of) = lemma.of.iter().find(|of| !is_name(of.name)) {
+        return Err(refusal!("`{}` is no name of a variable: one has letters, digits and `_`", of.name));
+    }
+    let twice = lemma.of.iter().map(|of| of.name).duplicates().next();
+    twice.map_or(Ok(()), |name| Err(refusal!("two variables have the name {name}")))
+}
+
 /// Returns the subevents that a fact speaks of.
 fn subevents(fact: &Fact) -> Vec<Of> {
     let of = |num: &Num| if let Num::Value(of) = num { Some(*of) } else { None };
@@ -170,8 +183,17 @@ fn subevents(fact: &Fact) -> Vec<Of> {
 }
 
 impl<'k> Sorted<'k> {
+    /// Returns the name in formulas, which no other one equals: not that of `last` in [`LibraryTheory::is_next`], of an earlier call, or of
+    /// what a case adds.
     fn name(&self, of: LemmaVar) -> String {
-        format!("{}{}", of.name, self.end)
+        let position = self.lemma.of.iter().position(|v| *v == of);
+        let position = position.map_or_else(|| "other".to_owned(), |position| position.to_string());
+        format!("{}.of{position}{}", of.name, self.end)
+    }
+
+    /// Returns the names of the variables with their sorts.
+    fn variables(&self) -> Vec<(String, &'static str)> {
+        self.lemma.of.iter().map(|v| (self.name(*v), sort(*v))).collect()
     }
 
     fn var(&self, of: LemmaVar) -> Term {

@@ -881,8 +881,8 @@ __attribute__((used)) void mw_may_jump_to(void *place)
 /* For the other parts of the runtime. */
 void mw_needs(const void *at)
 {
-	if (is_cell((uintptr_t)at, 4)) return;
 	touches((uintptr_t)at, 4, 1, 1);
+	if (is_cell((uintptr_t)at, 4)) return;
 	mw_end('n', "%lu 4 1", GLOBAL(at));
 }
 void mw_look(const void *at, size_t n)

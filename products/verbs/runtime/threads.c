@@ -87,15 +87,19 @@ void mw_mowgli_node(int node, void *(*fn)(void *), void *arg)
 	if (mw_thread >= 0 && mw_thread != EPILOGUE && !mw_is_main()) mw_end('x', "mowgli_node in a thread; let `main` start the threads of nodes");
 	start(node, fn, arg, &id);
 }
-static void closes(uint64_t id)
+/* A thread knows those that it has started itself: such a one is joined or detached once. */
+static void closes(uint64_t id, const char *call)
 {
-	uint64_t k = (id >> 8 == self && id >> 8 ? id & 255 : id) - 1;
-	if (k < THREADS) mw_open &= ~(1ul << k);
+	int is_own = id >> 8 == self && id >> 8;
+	uint64_t k = (is_own ? id & 255 : id) - 1;
+	if (k >= THREADS) return;
+	if (is_own && mw_thread >= 0 && mw_thread != EPILOGUE && !(mw_open >> k & 1)) mw_end('f', "%s of a thread that was joined or detached", call);
+	mw_open &= ~(1ul << k);
 }
 static int64_t joined(uint64_t id)
 {
 	mw_flush();
-	closes(id);
+	closes(id, "a join");
 	if (mw_thread == EPILOGUE) return 0;
 	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
 	return mw_ask("result %lu", (unsigned long)id);
@@ -104,7 +108,7 @@ static int64_t joined(uint64_t id)
 static void detaches(uint64_t id)
 {
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
-	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id); mw_call("detached %lu", (unsigned long)id); }
+	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id, "a detach"); mw_call("detached %lu", (unsigned long)id); }
 }
 void mw_leaves_threads(void)
 {
@@ -285,9 +289,23 @@ static void holds(const void *lock, int64_t times)
 static int is_over(void) { return mw_ask("choose") != 0; }
 /* A lock that is not free is tried once, or until a time. */
 enum { TRIES = 1, UNTIL = 2 };
-/* Of a mutex the first word is who holds it, and DESTROYED behind the end of its life. A robust one is LEFT if the thread that held it has
- * ended, and LOST if the next one has not made it consistent. */
-enum { DESTROYED = -77, LEFT = -78, LOST = -79, ROBUST = 16 };
+/* A word of each object is DESTROYED behind the end of its life. */
+enum { DESTROYED = -77 };
+static int64_t living(int64_t was, const char *call, const char *what)
+{
+	if (was == DESTROYED) mw_end('f', "%s of a destroyed %s", call, what);
+	return was;
+}
+/* Ends the life of an object whose word is 0 unless it is in use. */
+static int destroy_unused(void *at, const char *call, const char *what)
+{
+	about(at);
+	if (living(compare_word(at, 0, DESTROYED), call, what)) mw_end('f', "%s of a %s in use", call, what);
+	return 0;
+}
+/* Of a mutex the first word is who holds it. A robust one is LEFT if the thread that held it has ended, and LOST if the next one has not
+ * made it consistent. */
+enum { LEFT = -78, LOST = -79, ROBUST = 16 };
 static int data_of(const pthread_mutex_t *m)
 {
 	if (!is_alone()) mw_load(&m->__data.__kind, sizeof m->__data.__kind);
@@ -305,7 +323,7 @@ static int lock(pthread_mutex_t *m, const char *call, int tries)
 	}
 	int64_t was;
 	for (size_t mark = mw_learned(); (was = compare_word(m, 0, owner())); mw_forget(mark)) {
-		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+		living(was, call, "mutex");
 		if (was == LOST) return ENOTRECOVERABLE;
 		if (was == LEFT && compare_word(m, LEFT, owner()) == LEFT) {
 			holds(m, 1);
@@ -327,9 +345,9 @@ static int unlock(pthread_mutex_t *m, const char *call)
 	size_t i = held_at(m);
 	if (i == held_count) {
 		int64_t was = word(m);
-		if (kind_of(m) == PTHREAD_MUTEX_ERRORCHECK || is_robust(m)) return EPERM;
-		if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
-		if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
+		int kind = kind_of(m);
+		if (kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK || is_robust(m)) return EPERM;
+		if (living(was, call, "mutex")) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
 		mw_end('f', "%s of a mutex that nobody has locked", call);
 	}
 	int is_last = held[i].times == 1, is_left = held[i].is_left != 0;
@@ -340,8 +358,7 @@ static int unlock(pthread_mutex_t *m, const char *call)
 static int destroy(void *m, const char *call)
 {
 	about(m);
-	int64_t was = compare_word(m, 0, DESTROYED);
-	if (was == DESTROYED) mw_end('f', "%s of a destroyed mutex", call);
+	int64_t was = living(compare_word(m, 0, DESTROYED), call, "mutex");
 	if (was == LEFT || was == LOST) set_word(m, DESTROYED);
 	else if (was) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
 	return 0;
@@ -387,6 +404,7 @@ HOOK(int, mtx_timedlock, (mtx_t *m, const struct timespec *t),
 	(void)t; return lock((pthread_mutex_t *)m, "mtx_timedlock", UNTIL) ? thrd_timedout : thrd_success;)
 HOOK(int, mtx_unlock, (mtx_t *m), return unlock((pthread_mutex_t *)m, "mtx_unlock");)
 
+#define CONDITION "condition variable"
 static void *waiters(void *c) { return (char *)c + 4; }
 static void begins_condition(void *c)
 {
@@ -401,7 +419,14 @@ static int wakes(void *c, const char *call)
 	about(waiters(c));
 	if (strstr(call, "signal") && word(waiters(c)) > 1) mw_unsure("a signal for which several threads wait: all of them wake");
 	about(c);
-	add_word(c, 1);
+	living(add_word(c, 1), call, CONDITION);
+	return 0;
+}
+static int ends_condition(void *c, const char *call)
+{
+	about(c);
+	living(word(c), call, CONDITION);
+	set_word(c, DESTROYED);
 	return 0;
 }
 static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
@@ -409,7 +434,7 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	about(waiters(c));
 	about(c);
 	if (is_alone()) waits_alone(call);
-	int64_t before = word(c);
+	int64_t before = living(word(c), call, CONDITION);
 	add_word(waiters(c), 1);
 	unlock(m, call);
 	int is_late = has_end && is_over(), is_spurious = !is_late && is_over();
@@ -419,7 +444,7 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	return why ? why : is_late ? ETIMEDOUT : 0;
 }
 HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; begins_condition(c); return 0;)
-HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), (void)c; return 0;)
+HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), return ends_condition(c, "pthread_cond_destroy");)
 HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_cond_signal");)
 HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
 HOOK(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), return sleeps(c, m, "pthread_cond_wait", 0);)
@@ -428,7 +453,7 @@ HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const 
 HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
 	(void)clock; (void)t; return sleeps(c, m, "pthread_cond_clockwait", 1);)
 HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
-HOOK(void, cnd_destroy, (cnd_t *c), (void)c;)
+HOOK(void, cnd_destroy, (cnd_t *c), ends_condition(c, "cnd_destroy");)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
 HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
@@ -482,7 +507,7 @@ static int read_lock(void *l, const char *call, int tries)
 {
 	about(l);
 	int64_t was;
-	for (size_t mark = mw_learned(); (was = word(l)) < 0 || compare_word(l, was, was + 1) != was; mw_forget(mark)) {
+	for (size_t mark = mw_learned(); (was = living(word(l), call, "lock")) < 0 || compare_word(l, was, was + 1) != was; mw_forget(mark)) {
 		if (was < 0 && tries == TRIES) return EBUSY;
 		if (was < 0 && is_alone()) waits_alone(call);
 		if (was < 0 && tries && is_over()) return ETIMEDOUT;
@@ -493,7 +518,7 @@ static int read_lock(void *l, const char *call, int tries)
 static int write_lock(void *l, const char *call, int tries)
 {
 	about(l);
-	for (size_t mark = mw_learned(); compare_word(l, 0, -1); mw_forget(mark)) {
+	for (size_t mark = mw_learned(); living(compare_word(l, 0, -1), call, "lock"); mw_forget(mark)) {
 		if (tries == TRIES) return EBUSY;
 		if (is_alone()) waits_alone(call);
 		if (tries && is_over()) return ETIMEDOUT;
@@ -509,7 +534,7 @@ static int is_own_writer(void *l)
 	return i < held_count && held[i].times < 0;
 }
 HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (void)a; about(l); set_word(l, 0); return 0;)
-HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), (void)l; return 0;)
+HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), return destroy_unused(l, "pthread_rwlock_destroy", "lock");)
 HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : read_lock(l, "pthread_rwlock_rdlock", 0);)
 HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", TRIES);)
 HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : write_lock(l, "pthread_rwlock_wrlock", 0);)
@@ -529,12 +554,13 @@ HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 	if (writes) set_word(l, 0); else add_word(l, -1);
 	return 0;)
 HOOK(int, pthread_spin_init, (pthread_spinlock_t *l, int shared), (void)shared; about((void *)l); set_word((void *)l, 0); return 0;)
-HOOK(int, pthread_spin_destroy, (pthread_spinlock_t *l), (void)l; return 0;)
+HOOK(int, pthread_spin_destroy, (pthread_spinlock_t *l), return destroy_unused((void *)l, "pthread_spin_destroy", "lock");)
 HOOK(int, pthread_spin_lock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_lock", 0);)
 HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", TRIES);)
 HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
 	about((void *)l);
-	if (held_at((void *)l) < held_count) holds((void *)l, 1);
+	if (held_at((void *)l) == held_count) mw_end('f', "pthread_spin_unlock of a lock that this thread does not hold");
+	holds((void *)l, 1);
 	set_word((void *)l, 0);
 	return 0;)
 
@@ -546,14 +572,15 @@ HOOK(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr
 	mw_put(words, &n, sizeof n);
 	for (int k = 1; k < 3; k++) { about(words + k); set_word(words + k, 0); }
 	return n ? 0 : EINVAL;)
-HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b), (void)b; return 0;)
+HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b),
+	return destroy_unused((int *)b + 1, "pthread_barrier_destroy", "barrier");)
 HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
 	int *words = (int *)b;
 	for (int k = 1; k < 3; k++) about(words + k);
 	if (mw_thread >= 0) mw_load(words, sizeof *words);
 	int n = *words;
 	int64_t meeting = word(words + 2);
-	if (add_word(words + 1, 1) + 1 == n) {
+	if (living(add_word(words + 1, 1), "pthread_barrier_wait", "barrier") + 1 == n) {
 		set_word(words + 1, 0);
 		add_word(words + 2, 1);
 		return PTHREAD_BARRIER_SERIAL_THREAD;
@@ -567,7 +594,7 @@ static int take(sem_t *s, const char *call, int tries, int has_end)
 {
 	about(s);
 	int64_t was;
-	for (size_t mark = mw_learned(); (was = word(s)) <= 0 || compare_word(s, was, was - 1) != was; mw_forget(mark)) {
+	for (size_t mark = mw_learned(); (was = living(word(s), call, "semaphore")) <= 0 || compare_word(s, was, was - 1) != was; mw_forget(mark)) {
 		if (was > 0) continue;
 		if (tries) { errno = EAGAIN; return -1; }
 		if (is_alone()) waits_alone(call);
@@ -576,13 +603,17 @@ static int take(sem_t *s, const char *call, int tries, int has_end)
 	return 0;
 }
 HOOK(int, sem_init, (sem_t *s, int shared, unsigned n), (void)shared; about(s); set_word(s, n); return 0;)
-HOOK(int, sem_destroy, (sem_t *s), (void)s; return 0;)
+HOOK(int, sem_destroy, (sem_t *s),
+	about(s);
+	living(word(s), "sem_destroy", "semaphore");
+	set_word(s, DESTROYED);
+	return 0;)
 HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
 HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
 HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), (void)t; return take(s, "sem_timedwait", 0, 1);)
 HOOK(int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *t), (void)clock; (void)t; return take(s, "sem_clockwait", 0, 1);)
-HOOK(int, sem_post, (sem_t *s), about(s); add_word(s, 1); return 0;)
-HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)word(s); mw_put(v, &own, sizeof own); return 0;)
+HOOK(int, sem_post, (sem_t *s), about(s); living(add_word(s, 1), "sem_post", "semaphore"); return 0;)
+HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)living(word(s), "sem_getvalue", "semaphore"); mw_put(v, &own, sizeof own); return 0;)
 
 /* Once: 0 before, 1 while somebody is at it, 2 behind. */
 enum { AT_IT = 1, DONE = 2 };
@@ -850,12 +881,14 @@ REFUSES(GOMP_parallel_loop_nonmonotonic_dynamic) REFUSES(GOMP_parallel_loop_nonm
 REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
 REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getschedparam) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
-/* What changes nothing that a program computes. libc would take the number of a thread for an address. */
+/* What changes nothing that a program computes, unless a thread asks for it: then the answer is named. libc would take the number of a thread for an address. */
 #define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
 ACCEPTS(pthread_setname_np) ACCEPTS(pthread_setaffinity_np) ACCEPTS(pthread_setschedparam) ACCEPTS(pthread_setschedprio)
 ACCEPTS(sched_setaffinity) ACCEPTS(sched_setscheduler) ACCEPTS(sched_setparam) ACCEPTS(setpriority)
+static void is_not_kept(const char *call) { if (mw_thread >= 0) { mw_flush(); mw_unsure(call); } }
 static int put_affinity(void *to, size_t n)
 {
+	is_not_kept("the CPUs of a thread");
 	char *own = memset(mw_own_malloc(n + 1), 0, n + 1);
 	long used = syscall(SYS_sched_getaffinity, 0, n, own);
 	mw_put(to, own, n);
@@ -864,7 +897,7 @@ static int put_affinity(void *to, size_t n)
 }
 HOOK(int, pthread_getaffinity_np, (pthread_t t, size_t n, void *to), (void)t; return put_affinity(to, n);)
 HOOK(int, sched_getaffinity, (pid_t t, size_t n, void *to), (void)t; return put_affinity(to, n) ? -1 : 0;)
-HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n), (void)t; if (!n) return ERANGE; mw_put(to, "", 1); return 0;)
+HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n), (void)t; is_not_kept("the name of a thread"); if (!n) return ERANGE; mw_put(to, "", 1); return 0;)
 /* What threads may not do: chance, signals and other processes are not part of the model. */
 #define LACKS(name) \
 	ENTRY(__mowgli_##name); \

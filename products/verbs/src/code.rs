@@ -277,6 +277,12 @@ impl CompiledProgram {
         Ok(Node(node.unwrap_or(1)))
     }
 
+    /// Returns an error if threads of two nodes touch a word. A lock is such a word, too, and the second thread needs no new cell for it.
+    pub(crate) fn each_word_is_of_one_node(&mut self) -> Result<(), Error> {
+        let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
+        list.into_iter().try_for_each(|(at, size)| self.node(at, size).map(|_| ()))
+    }
+
     /// Begins a round with the cells that are known to be needed, and returns the world.
     pub(crate) fn begin(&mut self) -> Result<World, Error> {
         self.is_stale = false;

@@ -140,6 +140,7 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
             return Ok(expired().then(|| unfinished(&code, world, &runs, begin)));
         }
         code.main_sets_up_only()?;
+        code.each_word_is_of_one_node()?;
         // What was found is described and replayed in as much time again.
         code.process.set_deadline(begin + 2 * ask.time + Duration::from_secs(1));
         drop(code);
