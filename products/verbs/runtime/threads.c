@@ -881,14 +881,12 @@ REFUSES(GOMP_parallel_loop_nonmonotonic_dynamic) REFUSES(GOMP_parallel_loop_nonm
 REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
 REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getschedparam) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
-/* What changes nothing that a program computes, unless a thread asks for it: then the answer is named. libc would take the number of a thread for an address. */
+/* What changes nothing that a program computes. libc would take the number of a thread for an address. */
 #define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
 ACCEPTS(pthread_setname_np) ACCEPTS(pthread_setaffinity_np) ACCEPTS(pthread_setschedparam) ACCEPTS(pthread_setschedprio)
 ACCEPTS(sched_setaffinity) ACCEPTS(sched_setscheduler) ACCEPTS(sched_setparam) ACCEPTS(setpriority)
-static void is_not_kept(const char *call) { if (mw_thread >= 0) { mw_flush(); mw_unsure(call); } }
 static int put_affinity(void *to, size_t n)
 {
-	is_not_kept("the CPUs of a thread");
 	char *own = memset(mw_own_malloc(n + 1), 0, n + 1);
 	long used = syscall(SYS_sched_getaffinity, 0, n, own);
 	mw_put(to, own, n);
@@ -897,7 +895,12 @@ static int put_affinity(void *to, size_t n)
 }
 HOOK(int, pthread_getaffinity_np, (pthread_t t, size_t n, void *to), (void)t; return put_affinity(to, n);)
 HOOK(int, sched_getaffinity, (pid_t t, size_t n, void *to), (void)t; return put_affinity(to, n) ? -1 : 0;)
-HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n), (void)t; is_not_kept("the name of a thread"); if (!n) return ERANGE; mw_put(to, "", 1); return 0;)
+HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n),
+	(void)t;
+	if (mw_thread >= 0) { mw_flush(); mw_unsure("the name of a thread"); }
+	if (!n) return ERANGE;
+	mw_put(to, "", 1);
+	return 0;)
 /* What threads may not do: chance, signals and other processes are not part of the model. */
 #define LACKS(name) \
 	ENTRY(__mowgli_##name); \
