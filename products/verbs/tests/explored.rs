@@ -1010,13 +1010,11 @@ fn threads_end_and_wait_for_time_as_they_do() {
     says("ends.c", 23, &[], (3, "threads that start each other, more than seven deep"));
     says("ends.c", 24, &[], (3, "more than 64 threads"));
     has_outcomes("ends.c", 25, &[], &[&[3]]);
+    // The two processes write at once, so it is chance which of these the explorer reads. It never says complete.
     let forked = case_of("ends.c", 26, &[], &[]);
-    assert!(
-        forked.code == 2 && forked.err.contains("in a process that the set-up forks"),
-        "{}{}",
-        forked.out,
-        forked.err
-    );
+    let said = format!("{}{}", forked.out, forked.err);
+    let whys = ["in a process that the set-up forks", "the program has ended although it had not been asked to"];
+    assert!(forked.code >= 2 && whys.iter().any(|why| said.contains(why)), "{}: {said}", forked.code);
     let aborted = case_of("ends.c", 28, &[], &[]);
     let why = "the program ended while `main` set up: signal: 6";
     assert!(aborted.code == 2 && aborted.err.contains(why), "{}{}", aborted.out, aborted.err);
