@@ -491,7 +491,7 @@ fn given_cases_of_sv() {
         })
     };
     is_not_proved(&three(published("sv")));
-    // No execution that is looked at has four calls of a thread. The induction needs the variable beside its own ones.
+    // No small execution has four calls of a thread. The induction needs the variable beside its own ones.
     for name in ["c", "last", "true", "my call"] {
         let c = call(name);
         let few = Lemma::new("a thread does not write four times").about(&[c]).given(c.is_a("Write"));
