@@ -183,8 +183,7 @@ fn subevents(fact: &Fact) -> Vec<Of> {
 }
 
 impl<'k> Sorted<'k> {
-    /// Returns the name in formulas, which no other one equals: not that of `last` in [`LibraryTheory::is_next`], of an earlier call, or of
-    /// what a case adds.
+    /// Returns the name in formulas. No name of the prover equals it, for example `last` in [`LibraryTheory::is_next`].
     fn name(&self, of: LemmaVar) -> String {
         let position = self.lemma.of.iter().position(|v| *v == of);
         let position = position.map_or_else(|| "other".to_owned(), |position| position.to_string());

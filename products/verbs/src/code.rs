@@ -277,7 +277,7 @@ impl CompiledProgram {
         Ok(Node(node.unwrap_or(1)))
     }
 
-    /// Returns an error if threads of two nodes touch a word. A lock is such a word, too, and the second thread needs no new cell for it.
+    /// Returns an error if threads of two nodes touch a word. The second thread at a lock needs no new cell.
     pub(crate) fn each_word_is_of_one_node(&mut self) -> Result<(), Error> {
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         list.into_iter().try_for_each(|(at, size)| self.node(at, size).map(|_| ()))
