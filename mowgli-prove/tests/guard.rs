@@ -614,7 +614,7 @@ fn given_cases_of_waits() {
                 vec![
                     Lemma::new("a count is a number")
                         .about(&[counts])
-                        .then(value(counts.read(SV, "Read", 1)).is(mowgli_core::term::lemma::index(counts))),
+                        .then(value(counts.read(SV, "Read", 1)).is(index(counts))),
                 ],
             ]
             .concat(),
