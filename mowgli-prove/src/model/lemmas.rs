@@ -183,11 +183,10 @@ fn subevents(fact: &Fact) -> Vec<Of> {
 }
 
 impl<'k> Sorted<'k> {
-    /// Returns the name in formulas. No name of the prover equals it, for example `last` in [`LibraryTheory::is_next`].
+    /// Returns the name of a variable in formulas. The prefix keeps it apart from names of the prover, such as `last` in
+    /// [`LibraryTheory::is_next`].
     fn name(&self, of: LemmaVar) -> String {
-        let position = self.lemma.of.iter().position(|v| *v == of);
-        let position = position.map_or_else(|| "other".to_owned(), |position| position.to_string());
-        format!("{}.of{position}{}", of.name, self.end)
+        format!("lemma.{}{}", of.name, self.end)
     }
 
     /// Returns the names of the variables with their sorts.

@@ -144,7 +144,8 @@ impl Types<'_> {
         self.failed.take().map_or(Ok(of), Err)
     }
 
-    /// Returns a type. If there is none, it keeps the first reason and returns the least type, so that the walk goes on.
+    /// Returns the type of a term. For an error, records the first reason and returns the least type, because the data-flow analysis
+    /// needs a value of each term.
     fn known(&mut self, of: Result<Type, NoForm>) -> Type {
         of.unwrap_or_else(|why| {
             self.failed.get_or_insert(why);

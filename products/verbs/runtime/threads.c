@@ -296,7 +296,15 @@ static int64_t living(int64_t was, const char *call, const char *what)
 	if (was == DESTROYED) mw_end('f', "%s of a destroyed %s", call, what);
 	return was;
 }
-/* Ends the life of an object whose word is 0 unless it is in use. */
+/* Ends the life of an object. */
+static int destroy_object(void *at, const char *call, const char *what)
+{
+	about(at);
+	living(word(at), call, what);
+	set_word(at, DESTROYED);
+	return 0;
+}
+/* Ends the life of an object whose word is 0 unless a thread uses it. */
 static int destroy_unused(void *at, const char *call, const char *what)
 {
 	about(at);
@@ -422,13 +430,6 @@ static int wakes(void *c, const char *call)
 	living(add_word(c, 1), call, CONDITION);
 	return 0;
 }
-static int ends_condition(void *c, const char *call)
-{
-	about(c);
-	living(word(c), call, CONDITION);
-	set_word(c, DESTROYED);
-	return 0;
-}
 static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 {
 	about(waiters(c));
@@ -444,7 +445,7 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	return why ? why : is_late ? ETIMEDOUT : 0;
 }
 HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; begins_condition(c); return 0;)
-HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), return ends_condition(c, "pthread_cond_destroy");)
+HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), return destroy_object(c, "pthread_cond_destroy", CONDITION);)
 HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_cond_signal");)
 HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
 HOOK(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), return sleeps(c, m, "pthread_cond_wait", 0);)
@@ -453,7 +454,7 @@ HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const 
 HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
 	(void)clock; (void)t; return sleeps(c, m, "pthread_cond_clockwait", 1);)
 HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
-HOOK(void, cnd_destroy, (cnd_t *c), ends_condition(c, "cnd_destroy");)
+HOOK(void, cnd_destroy, (cnd_t *c), destroy_object(c, "cnd_destroy", CONDITION);)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
 HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
@@ -603,11 +604,7 @@ static int take(sem_t *s, const char *call, int tries, int has_end)
 	return 0;
 }
 HOOK(int, sem_init, (sem_t *s, int shared, unsigned n), (void)shared; about(s); set_word(s, n); return 0;)
-HOOK(int, sem_destroy, (sem_t *s),
-	about(s);
-	living(word(s), "sem_destroy", "semaphore");
-	set_word(s, DESTROYED);
-	return 0;)
+HOOK(int, sem_destroy, (sem_t *s), return destroy_object(s, "sem_destroy", "semaphore");)
 HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
 HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
 HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), (void)t; return take(s, "sem_timedwait", 0, 1);)

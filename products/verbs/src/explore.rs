@@ -535,6 +535,7 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
         // Runs before the shared memory was known do not count.
         let counted = if code.is_stale { None } else { counted(code, world, round) };
         code.main_sets_up_only()?;
+        code.each_word_is_of_one_node()?;
         code.error.take().map_or(Ok(counted), Err)
     })
 }

@@ -7,13 +7,12 @@
 #include <string.h>
 static char *p;
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static void *starts(void *none) { return none; }
+static __attribute__((unused)) void *starts(void *none) { return none; }
 static void *one(void *none) { A; return none; }
 static void *other(void *none) { B; return none; }
 int main(void)
 {
 	pthread_t t, u;
-	(void)starts;
 	p = malloc(16);
 	pthread_mutex_lock(&m);
 	pthread_mutex_unlock(&m);
