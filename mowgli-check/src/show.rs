@@ -186,11 +186,12 @@ pub fn witness(scene: &Scene<'_>, LocalWitness { g, so }: &LocalWitness) -> Stri
         if stands.is_empty() { String::new() } else { format!("  = {stands}") }
     };
     let mut out = events_with(execution, names, &behind);
-    let several = |call: &Event| g.iter().filter(|(other, ..)| other == call).count() > 1;
+    let calls = g.iter().map(|(call, _, s)| made_for(execution, call, *s)).collect_vec();
     let promise = |p: usize| {
-        let (call, stamp, _) = &g[p];
-        let stamp = if several(call) { format!(" {stamp}") } else { String::new() };
-        format!("{} {}{stamp}", names.thread(call.thread), names.event(call))
+        let several = calls.iter().filter(|call| **call == calls[p]).count() > 1;
+        let stamp = if several { format!(" {}", g[p].1) } else { String::new() };
+        let all = execution.calls.iter().map(|call| &call.event);
+        format!("{}{stamp}", numbered(names, &execution.calls[calls[p]].event, all))
     };
     // The same pair may be in several parts.
     let mut listed: Vec<((usize, usize), Vec<&str>)> = Vec::new();
@@ -299,10 +300,25 @@ pub fn listed(execution: &Execution) -> Vec<Listed> {
 /// Prints a subevent in words: thread, event, and the stamp if the event has several.
 fn name(execution: &Execution, names: &Names, s: usize) -> String {
     let sub = &execution.subs[s];
-    let event = &execution.events[sub.event];
     let several = execution.subs.iter().filter(|o| o.event == sub.event).count() > 1;
     let stamp = if several { format!(" {}", sub.sub.stamp) } else { String::new() };
-    format!("{} {}{stamp}", names.thread(event.thread), names.event(event))
+    format!("{}{stamp}", numbered(names, &execution.events[sub.event], execution.events.iter()))
+}
+
+/// Prints an event behind its thread. If others of the thread look alike, its number follows, for example `P1 Read(x) = 0 (2 of 3)`.
+fn numbered<'a>(names: &Names, event: &'a Event, all: impl Iterator<Item = &'a Event>) -> String {
+    let text = names.event(event);
+    let alike = all.filter(|other| other.thread == event.thread && names.event(other) == text).collect_vec();
+    let number = alike.iter().position(|other| std::ptr::eq(*other, event)).map_or(1, |earlier| earlier + 1);
+    let number = if alike.len() > 1 { format!(" ({number} of {})", alike.len()) } else { String::new() };
+    format!("{} {text}{number}", names.thread(event.thread))
+}
+
+/// Returns the replaced call of an execution for which a subevent was made: the innermost that is this one.
+fn made_for(execution: &Execution, call: &Event, sub: usize) -> usize {
+    let innermost = execution.groups[execution.subs[sub].event];
+    let mut outwards = std::iter::successors(innermost, |&c| execution.calls[c].parent);
+    outwards.find(|&c| execution.calls[c].event == *call).expect("a body of the call made it")
 }
 
 /// Prints pairs of subevents, one a line, without pairs that follow from others.

@@ -35,6 +35,7 @@ use mowgli_check::check::{CheckOptions, Checked, check, check_client, words};
 use mowgli_check::explain::{ProgramWords, concretised, explain, of_test, refutation_end};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
+use mowgli_check::show::{self, Names};
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::refute::Refutation;
 use mowgli_core::soundness::client::{Client, are_at_most, strategy};
@@ -393,7 +394,8 @@ fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Ve
     })
 }
 
-/// Returns a counterexample for a snapshot: the mistake, the client, the outcome, and the cycle that forbids it.
+/// Returns a counterexample for a snapshot: the mistake, the client, the outcome, and the cycle that forbids it. The events of
+/// the implementation stand between them where the text has room for them.
 ///
 /// # Panics
 /// If the check has no counterexample, or the text has more than 25 lines.
@@ -410,7 +412,10 @@ pub fn refuted(checked: &Checked) -> String {
     let all = catalogue();
     let known = named(&all, library).ok().and_then(|entry| entry.variant(variant).ok());
     let about = known.map_or(String::new(), |known| format!(", {}", known.about));
-    reviewable(format!("{library} ({variant}{about}): {verdict}\n\n{client}\n{cycle}"), REFUTED)
+    let head = format!("{library} ({variant}{about}): {verdict}\n\n{client}\n");
+    let events = checked.counterexample().map(|found| show::events(&found.execution, &Names::default()));
+    let whole = format!("{head}{}\n\n{cycle}", without_lines(&events.unwrap_or_default()));
+    if whole.lines().count() <= REFUTED { whole } else { reviewable(head + &cycle, REFUTED) }
 }
 
 /// Returns the concretisation that a check found, for a snapshot. Below the name of the implementation is a line for each method and stamp
