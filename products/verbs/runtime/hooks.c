@@ -356,21 +356,34 @@ static void must_be_known(void)
 		mw_end('x', "shared memory was written unseen, by a function of a library or inline assembly before this call");
 	}
 }
-/* Accesses that were reported, by any run. */
-enum { SEEN = 1 << 20 };
+/* What was reported of memory, by any run: accesses, and looks at the table of cells. Bits of the kind. */
+enum { SEEN = 1 << 20, SCALAR = 1, WRITTEN = 2, TABLE = 4 };
 static struct seen { uint64_t at, size, open; } *seen;
-static void touches(uintptr_t at, size_t n, int writes, int scalar)
+/* True of what no run has reported. */
+static int is_news(uintptr_t at, size_t n, int kind, uint64_t open)
 {
-	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)(2 * writes + scalar) << 56, n, mw_thread == EPILOGUE ? mw_open : 0 };
+	struct seen one = { at | (uint64_t)mw_thread << 48 | (uint64_t)kind << 56, n, open };
 	size_t i = (size_t)(mw_mix(mw_mix(mw_mix(1, one.at), n), one.open) >> 20) % SEEN, looked = 0;
 	while (seen[i].size && memcmp(&seen[i], &one, sizeof one) && ++looked < SEEN) i = (i + 1) % SEEN;
 	if (looked == SEEN) mw_end('x', "the threads touch more than a million places");
-	if (seen[i].size) return;
+	if (seen[i].size) return 0;
 	seen[i] = one;
+	return 1;
+}
+static void touches(uintptr_t at, size_t n, int writes, int scalar)
+{
+	uint64_t open = mw_thread == EPILOGUE ? mw_open : 0;
+	if (!is_news(at, n, (writes ? WRITTEN : 0) | (scalar ? SCALAR : 0), open)) return;
 	char where[128];
 	mw_places(where);
-	mw_line("a %lu %zu %d %d %s %lu\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at, writes), scalar, where, one.open);
+	mw_line("a %lu %zu %d %d %s %lu\n", GLOBAL(at), n, writes + 2 * mw_is_in_other_frame(at, writes), scalar, where, open);
 	spins = loads = 0;
+}
+/* Reports that the run depends on which of these bytes are cells, before it looks. With other cells it may make other calls, so the
+ * explorer runs it again then. An access says so itself. */
+static void looks_for_cells(uintptr_t at, size_t n)
+{
+	if (is_news(at, n, TABLE, 0)) mw_line("k %lu %zu\n", GLOBAL(at), n);
 }
 static int64_t value_of(const void *at, size_t n)
 {
@@ -819,8 +832,10 @@ void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 /* Returns where a copy is cut, or 0. memcpy moves few bytes as two words, which may overlap, and may begin with either. */
 static size_t cut_at(uintptr_t at, size_t n)
 {
+	if (mw_thread == EPILOGUE || n >= 16 || !(n & (n - 1))) return 0;
+	looks_for_cells(at, n);
 	size_t first = n > 8 ? 8 : n > 4 ? 4 : 2, i = cell_after(at + first - 1);
-	if (mw_thread == EPILOGUE || n >= 16 || !(n & (n - 1)) || cell_after(at) == cell_after(at + n - 1)) return 0;
+	if (cell_after(at) == cell_after(at + n - 1)) return 0;
 	int is_crossed = i < cell_count && cells[i].at < at + first && cells[i].at + cells[i].size > at + first;
 	return !is_crossed && mw_ask("choose") ? first : 0;
 }
@@ -860,6 +875,9 @@ int mw_begins_with_second(const void *a, size_t n, const void *b, size_t m)
 {
 	if (mw_thread < 0 || mw_thread == EPILOGUE) return 0;
 	mw_flush();
+	if (!n || !m) return 0;
+	looks_for_cells((uintptr_t)a, n);
+	looks_for_cells((uintptr_t)b, m);
 	size_t i = cell_after((uintptr_t)a), k = cell_after((uintptr_t)b);
 	int have_cells = i < cell_count && cells[i].at < (uintptr_t)a + n && k < cell_count && cells[k].at < (uintptr_t)b + m;
 	return have_cells && mw_ask("choose");

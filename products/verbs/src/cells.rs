@@ -32,6 +32,8 @@ pub(crate) struct Copy {
 #[derive(Default)]
 pub(crate) struct Uses {
     accesses: Vec<MemoryAccess>,
+    /// The memory whose cells decide what runs do, in the order of the reports, each with its thread: that of accesses, and that of looks.
+    decisive: Vec<(usize, (u64, u64))>,
     pub(crate) copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
@@ -97,20 +99,26 @@ impl Uses {
     /// Records accesses; true if there are any.
     pub(crate) fn touch(&mut self, accesses: Vec<MemoryAccess>) -> bool {
         let is_new = !accesses.is_empty();
+        self.decisive.extend(accesses.iter().map(|a| (a.thread, (a.at, a.size))));
         self.accesses.extend(accesses);
         is_new
     }
 
-    /// Returns the number of accesses that are recorded.
-    pub(crate) fn touched(&self) -> usize {
-        self.accesses.len()
+    /// Records memory of which a thread looks which bytes are cells.
+    pub(crate) fn look(&mut self, thread: usize, looks: &[(u64, u64)]) {
+        self.decisive.extend(looks.iter().map(|memory| (thread, *memory)));
     }
 
-    /// Returns the number of accesses before the first one by which a thread touches one of these cells.
-    pub(crate) fn first_touch(&self, thread: usize, cells: &[(u64, u64)]) -> usize {
-        let touches = |a: &MemoryAccess| cells.iter().any(|cell| overlap((a.at, a.size), *cell));
-        let first = self.accesses.iter().position(|a| a.thread == thread && touches(a));
-        first.unwrap_or(self.accesses.len())
+    /// Returns the number of accesses and looks that are recorded.
+    pub(crate) fn reported(&self) -> usize {
+        self.decisive.len()
+    }
+
+    /// Returns the number of accesses and looks before the first one of a thread at one of these cells.
+    pub(crate) fn first_at(&self, thread: usize, cells: &[(u64, u64)]) -> usize {
+        let is_at = |memory: (u64, u64)| cells.iter().any(|cell| overlap(memory, *cell));
+        let first = self.decisive.iter().position(|(own, memory)| *own == thread && is_at(*memory));
+        first.unwrap_or(self.decisive.len())
     }
 
     /// True if a thread touches such a cell in a frame of another thread.
@@ -340,6 +348,15 @@ mod tests {
         let copy = Copy { from: Some(100), to: 200, size: 8 };
         let text = MemoryAccess { scalar: false, ..access(1, 200, 1, false) };
         assert_eq!(cells(vec![access(0, 100, 8, true), text], &[copy]), [(100, 8), (200, 8)]);
+    }
+
+    #[test]
+    fn a_look_at_cells_concerns_a_run_as_an_access_does() {
+        let mut uses = Uses::default();
+        uses.touch(vec![access(0, 16, 8, true), access(1, 32, 1, false)]);
+        uses.look(1, &[(40, 2)]);
+        uses.touch(vec![access(1, 41, 1, false)]);
+        assert_eq!((uses.reported(), uses.first_at(1, &[(41, 1)]), uses.first_at(0, &[(41, 1)])), (4, 2, 4));
     }
 
     #[test]

@@ -119,8 +119,8 @@ pub(crate) struct CompiledProgram {
     /// Words that no memory of the program is: constants, inboxes of messages, and the like.
     hidden: BTreeMap<Loc, Object>,
     batches: BTreeMap<(usize, Vec<i64>), Arc<Steps>>,
-    /// Earlier runs, each with the number of accesses that were known after it. A round keeps those that its new cells do not
-    /// concern.
+    /// Earlier runs, each with the number of accesses and looks that were known after it. A round keeps those that no changed cell
+    /// concerns.
     ran: BTreeMap<(usize, Vec<i64>), (CallBatch, usize)>,
     pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
@@ -306,19 +306,20 @@ impl CompiledProgram {
                 return Err(Error::Unsupported { place, what });
             }
         };
-        let is_new =
-            |at: &u64| !self.cells.0.contains_key(at) || self.uses.wraps.contains(at) != self.known_wraps.contains(at);
-        let new: Vec<(u64, u64)> = cells.0.iter().filter(|(at, _)| is_new(at)).map(|(at, size)| (*at, *size)).collect();
+        let before: BTreeSet<(u64, u64, bool)> = self.cells_with_wraps().collect();
+        self.cells = cells;
         self.known_wraps.clone_from(&self.uses.wraps);
+        let now: BTreeSet<(u64, u64, bool)> = self.cells_with_wraps().collect();
+        // A cell may have grown, too, or be a part of another one now.
+        let changed: Vec<(u64, u64)> = before.symmetric_difference(&now).map(|(at, size, _)| (*at, *size)).collect();
         let threads: BTreeSet<usize> = self.ran.keys().map(|(thread, _)| *thread).collect();
         let first: BTreeMap<usize, usize> =
-            threads.into_iter().map(|thread| (thread, self.uses.first_touch(thread, &new))).collect();
+            threads.into_iter().map(|thread| (thread, self.uses.first_at(thread, &changed))).collect();
         // What a thread did in its own frame was not noted as long as nobody else was there.
-        let in_frames = new.iter().any(|cell| self.uses.is_in_other_frame(*cell));
+        let in_frames = changed.iter().any(|cell| self.uses.is_in_other_frame(*cell));
         self.ran.retain(|(thread, _), (batch, known)| {
             !in_frames && !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[thread]
         });
-        self.cells = cells;
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;
         self.process.set_cells(&self.cells_of_processes())?;
@@ -337,10 +338,14 @@ impl CompiledProgram {
         Ok(world)
     }
 
+    /// Lists the cells, each with whether additions to it are known to overflow.
+    fn cells_with_wraps(&self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
+        self.cells.0.iter().map(|(at, size)| (*at, *size, self.known_wraps.contains(at)))
+    }
+
     /// Lists the cells as processes know them: the size of a word that wraps is 256 more.
     fn cells_of_processes(&self) -> Vec<(u64, u64)> {
-        let cell = |(at, size): (&u64, &u64)| (*at, size + if self.uses.wraps.contains(at) { 256 } else { 0 });
-        self.cells.0.iter().map(cell).collect()
+        self.cells_with_wraps().map(|(at, size, wraps)| (at, size + if wraps { 256 } else { 0 })).collect()
     }
 
     /// Returns an error if `main` shares memory with a thread that it has started and not joined, or with one that such a thread starts.
@@ -398,8 +403,9 @@ impl CompiledProgram {
             return Err(Error::Program(why.to_owned()));
         }
         let is_new = self.uses.touch(accesses);
+        self.uses.look(thread, &batch.looks);
         self.notice(is_new);
-        self.ran.insert((thread, tape.to_vec()), (batch.clone(), self.uses.touched()));
+        self.ran.insert((thread, tape.to_vec()), (batch.clone(), self.uses.reported()));
         Ok(batch)
     }
 

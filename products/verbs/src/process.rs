@@ -102,6 +102,8 @@ pub(crate) struct CallBatch {
     pub(crate) unseen: Vec<(CallStack, String)>,
     /// Memory that it allocates: address and size.
     pub(crate) blocks: Vec<(u64, u64)>,
+    /// Memory of which it looks which bytes are cells, beside its accesses: address and size.
+    pub(crate) looks: Vec<(u64, u64)>,
     /// A hash of the calls up to the last known result, if the thread was run from its beginning.
     pub(crate) before: Option<String>,
     /// A hash of the calls up to the end of the batch, if a result is missing there.
@@ -362,7 +364,7 @@ impl Process {
         self.live = None;
         let lines = self.answer_with_states()?;
         let (mut calls, mut accesses, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut unseen, mut blocks) = (Vec::new(), Vec::new());
+        let (mut unseen, mut blocks, mut looks) = (Vec::new(), Vec::new(), Vec::new());
         let (mut before, mut trail) = (None, String::new());
         let (mut values, mut messages) = (Vec::new(), Messages::default());
         let mut lines = lines.iter();
@@ -374,10 +376,8 @@ impl Process {
                 Some(b'c') => calls.push(call(rest, *state).ok_or_else(gone)?),
                 Some(b'w') => warnings.push(said(rest)),
                 Some(b'u') => unseen.push(said(rest)),
-                Some(b'b') => {
-                    let (at, size) = split(rest).unwrap_or_default();
-                    blocks.extend(at.parse().ok().zip(size.parse().ok()));
-                }
+                Some(b'b') => blocks.extend(range(rest)),
+                Some(b'k') => looks.extend(range(rest)),
                 Some(b't') => before = Some(said(rest).1),
                 Some(b'q') => {
                     trail = lines.next().map(|(text, _)| said(text.get(2..).unwrap_or_default()).1).unwrap_or_default();
@@ -410,7 +410,7 @@ impl Process {
         if matches!(end, RunEnd::Asks(_)) {
             self.live = Some((thread, tape.to_vec()));
         }
-        Ok((CallBatch { calls, end, warnings, unseen, blocks, before, trail }, accesses))
+        Ok((CallBatch { calls, end, warnings, unseen, blocks, looks, before, trail }, accesses))
     }
 
     pub(crate) fn end(text: &str) -> RunEnd {
@@ -438,6 +438,12 @@ impl Process {
 fn outcome(rest: &str) -> Option<(String, i64)> {
     let (name, value) = rest.rsplit_once(' ')?;
     Some((name.to_owned(), value.parse().ok()?))
+}
+
+/// Returns an address and a size.
+fn range(rest: &str) -> Option<(u64, u64)> {
+    let (at, size) = split(rest)?;
+    at.parse().ok().zip(size.parse().ok())
 }
 
 fn access(thread: usize, rest: &str) -> MemoryAccess {

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 33] = [
+    let quick: [(&str, fn()); 34] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -98,6 +98,7 @@ pub fn trials() -> Vec<Trial> {
         ("failures_have_values_and_stuck_executions_have_steps", failures_have_values_and_stuck_executions_have_steps),
         ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
         ("what_a_replay_denies_is_said", what_a_replay_denies_is_said),
+        ("later_rounds_repeat_runs_that_their_memory_concerns", later_rounds_repeat_runs_that_their_memory_concerns),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -1093,6 +1094,12 @@ fn words_are_used_in_parts_and_pieces() {
     for compares in ["strcmp(a,b)", "memcmp(a,b,8)"] {
         has_outcomes("words.c", 13, &[&format!("-DCOMPARES(a,b)={compares}")], &[&[-1], &[0], &[1]]);
     }
+}
+
+/// The first round knows less shared memory than the last one. A run is kept only if it made no use of what is new.
+fn later_rounds_repeat_runs_that_their_memory_concerns() {
+    has_outcomes("rounds.c", 1, &[], &[&[0, 0, 1, 0], &[1, 0, 0, 0], &[1, 0, 1, 0]]);
+    has_outcomes("rounds.c", 2, &[], &[&[], &[1]]);
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.
