@@ -503,29 +503,58 @@ HOOK(long, __mowgli_syscall, (long n, long a, long b, long c, long d, long e, lo
 OF_FUTURES(19_M_futex_wait_until) OF_FUTURES(26_M_futex_wait_until_steady)
 HOOK(void, _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj, (void *at), futex_wake(at, INT32_MAX);)
 
-/* A lock for readers and writers: the number of readers, or -1. */
+/* A lock for readers and writers: the number of readers, or -1 for a writer. If writers go first, WANTED is added as soon as one waits for
+ * readers. Then no reader is added, and the last one leaves the lock to that writer. So it is in glibc if the lock may not be read
+ * recursively; of the other two kinds it lets readers pass a writer that waits. */
+enum { WANTED = 1 << 30 };
+static int writers_go_first(const pthread_rwlock_t *l)
+{
+	if (!is_alone()) mw_load(&l->__data.__flags, sizeof l->__data.__flags);
+	return l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
 static int read_lock(void *l, const char *call, int tries)
 {
 	about(l);
-	int64_t was;
-	for (size_t mark = mw_learned(); (was = living(word(l), call, "lock")) < 0 || compare_word(l, was, was + 1) != was; mw_forget(mark)) {
-		if (was < 0 && tries == TRIES) return EBUSY;
-		if (was < 0 && is_alone()) waits_alone(call);
-		if (was < 0 && tries && is_over()) return ETIMEDOUT;
-	}
-	holds(l, 1);
-	return 0;
-}
-static int write_lock(void *l, const char *call, int tries)
-{
-	about(l);
-	for (size_t mark = mw_learned(); living(compare_word(l, 0, -1), call, "lock"); mw_forget(mark)) {
+	for (size_t mark = mw_learned();; mw_forget(mark)) {
+		int64_t was = living(word(l), call, "lock");
+		if (was >= 0 && !(was & WANTED)) {
+			if (compare_word(l, was, was + 1) == was) break;
+			continue;
+		}
 		if (tries == TRIES) return EBUSY;
 		if (is_alone()) waits_alone(call);
 		if (tries && is_over()) return ETIMEDOUT;
 	}
+	holds(l, 1);
+	return 0;
+}
+/* Waits as the writer that goes first. */
+static int write_lock_wanted(void *l, int tries)
+{
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = word(l)) != -1; mw_forget(mark))
+		if (tries && is_over() && compare_word(l, was, was & ~WANTED) == was) return ETIMEDOUT;
 	holds(l, -1);
 	return 0;
+}
+static int write_lock(void *l, const char *call, int tries, int goes_first)
+{
+	about(l);
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = living(compare_word(l, 0, -1), call, "lock")); mw_forget(mark)) {
+		if (tries == TRIES) return EBUSY;
+		if (is_alone()) waits_alone(call);
+		if (goes_first && was > 0 && !(was & WANTED) && compare_word(l, was, was | WANTED) == was) return write_lock_wanted(l, tries);
+		if (tries && is_over()) return ETIMEDOUT;
+	}
+	holds(l, -1);
+	return 0;
+}
+static void read_unlock(pthread_rwlock_t *l)
+{
+	if (!writers_go_first(l)) { add_word(l, -1); return; }
+	int64_t was;
+	for (size_t mark = mw_learned(); was = word(l), compare_word(l, was, was == (WANTED | 1) ? -1 : was - 1) != was; mw_forget(mark)) {}
 }
 /* True if the thread would wait for itself. */
 static int is_own_writer(void *l)
@@ -534,30 +563,36 @@ static int is_own_writer(void *l)
 	size_t i = held_at(l);
 	return i < held_count && held[i].times < 0;
 }
-HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a), (void)a; about(l); set_word(l, 0); return 0;)
+HOOK(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a),
+	int kind = PTHREAD_RWLOCK_DEFAULT_NP;
+	if (a) found(a, sizeof *a, "pthread_rwlockattr_getkind_np", &kind);
+	about(l);
+	mw_put(&l->__data.__flags, &kind, sizeof kind);
+	set_word(l, 0);
+	return 0;)
 HOOK(int, pthread_rwlock_destroy, (pthread_rwlock_t *l), return destroy_unused(l, "pthread_rwlock_destroy", "lock");)
 HOOK(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : read_lock(l, "pthread_rwlock_rdlock", 0);)
 HOOK(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *l), return read_lock(l, "pthread_rwlock_tryrdlock", TRIES);)
-HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : write_lock(l, "pthread_rwlock_wrlock", 0);)
-HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", TRIES);)
-#define UNTIL_TIME(name, locks) \
+HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return is_own_writer(l) ? EDEADLK : write_lock(l, "pthread_rwlock_wrlock", 0, writers_go_first(l));)
+HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", TRIES, 0);)
+#define UNTIL_TIME(name, locks, ...) \
 	HOOK(int, pthread_rwlock_timed##name, (pthread_rwlock_t *l, const struct timespec *t), \
-		(void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_timed" #name, UNTIL);) \
+		(void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_timed" #name, UNTIL __VA_ARGS__);) \
 	HOOK(int, pthread_rwlock_clock##name, (pthread_rwlock_t *l, clockid_t clock, const struct timespec *t), \
-		(void)clock; (void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_clock" #name, UNTIL);)
-UNTIL_TIME(rdlock, read_lock) UNTIL_TIME(wrlock, write_lock)
+		(void)clock; (void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_clock" #name, UNTIL __VA_ARGS__);)
+UNTIL_TIME(rdlock, read_lock) UNTIL_TIME(wrlock, write_lock, , writers_go_first(l))
 HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 	about(l);
 	size_t i = held_at(l);
 	if (i == held_count) mw_end('f', "pthread_rwlock_unlock of a lock that this thread does not hold");
 	int writes = held[i].times < 0;
 	holds(l, writes ? 1 : -1);
-	if (writes) set_word(l, 0); else add_word(l, -1);
+	if (writes) set_word(l, 0); else read_unlock(l);
 	return 0;)
 HOOK(int, pthread_spin_init, (pthread_spinlock_t *l, int shared), (void)shared; about((void *)l); set_word((void *)l, 0); return 0;)
 HOOK(int, pthread_spin_destroy, (pthread_spinlock_t *l), return destroy_unused((void *)l, "pthread_spin_destroy", "lock");)
-HOOK(int, pthread_spin_lock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_lock", 0);)
-HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", TRIES);)
+HOOK(int, pthread_spin_lock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_lock", 0, 0);)
+HOOK(int, pthread_spin_trylock, (pthread_spinlock_t *l), return write_lock((void *)l, "pthread_spin_trylock", TRIES, 0);)
 HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
 	about((void *)l);
 	if (held_at((void *)l) == held_count) mw_end('f', "pthread_spin_unlock of a lock that this thread does not hold");

@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 34] = [
+    let quick: [(&str, fn()); 35] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -99,6 +99,7 @@ pub fn trials() -> Vec<Trial> {
         ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
         ("what_a_replay_denies_is_said", what_a_replay_denies_is_said),
         ("later_rounds_repeat_runs_that_their_memory_concerns", later_rounds_repeat_runs_that_their_memory_concerns),
+        ("a_writer_goes_first_where_glibc_says_so", a_writer_goes_first_where_glibc_says_so),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -1100,6 +1101,51 @@ fn words_are_used_in_parts_and_pieces() {
 fn later_rounds_repeat_runs_that_their_memory_concerns() {
     has_outcomes("rounds.c", 1, &[], &[&[0, 0, 1, 0], &[1, 0, 0, 0], &[1, 0, 1, 0]]);
     has_outcomes("rounds.c", 2, &[], &[&[], &[1]]);
+}
+
+/// Returns the recorded values of each outcome of a lock for readers and writers, and whether two threads may wait for each other.
+fn of_lock(writers: u32, kind: Option<u32>, (again, writes): (&str, &str)) -> (BTreeSet<Vec<i64>>, bool) {
+    let call = |name: &str| match name {
+        "timedrdlock" | "timedwrlock" => format!("pthread_rwlock_{name}(&l, &end)"),
+        "clockrdlock" | "clockwrlock" => format!("pthread_rwlock_{name}(&l, CLOCK_MONOTONIC, &end)"),
+        _ => format!("pthread_rwlock_{name}(&l)"),
+    };
+    let mut macros = vec![format!("AGAIN={}", call(again)), format!("WRITES={}", call(writes))];
+    macros.push(format!("WRITERS={writers}"));
+    macros.extend(kind.map(|kind| format!("KIND={kind}")));
+    let macros: Vec<&str> = macros.iter().map(String::as_str).collect();
+    let ran = of_device("locks.c", &macros, &["--json"]);
+    let found = json(&ran);
+    let stuck: Vec<Option<usize>> =
+        found["stuck"].as_array().unwrap().iter().map(|threads| threads.as_array().map(Vec::len)).collect();
+    assert!(found["stopped"].is_null() && found["failures"] == serde_json::json!([]), "{found}");
+    assert!(stuck.iter().all(|threads| *threads == Some(2)) && stuck.len() < 2, "{found}");
+    let values = |o: &Value| o.as_array().unwrap().iter().map(|v| v["value"].as_i64().unwrap()).collect();
+    (found["outcomes"].as_array().unwrap().iter().map(values).collect(), !stuck.is_empty())
+}
+
+/// A reader that locks again waits for a writer that waits, if the lock prefers writers and may not be read recursively. Of the other
+/// kinds, also of that which prefers writers by its name, it does not.
+fn a_writer_goes_first_where_glibc_says_so() {
+    let outcomes = |all: &[[i64; 3]]| -> BTreeSet<Vec<i64>> { all.iter().map(|values| values.to_vec()).collect() };
+    let (both, busy, late) = ([0, 0, 1], [16, 0, 1], [110, 0, 1]);
+    for again in ["rdlock", "tryrdlock", "timedrdlock"] {
+        for kind in [0, 1] {
+            assert_eq!(of_lock(1, Some(kind), (again, "wrlock")), (outcomes(&[both]), false), "{kind} {again}");
+        }
+    }
+    assert_eq!(of_lock(1, Some(2), ("rdlock", "wrlock")), (outcomes(&[both]), true));
+    assert_eq!(of_lock(1, None, ("rdlock", "wrlock")), (outcomes(&[both]), true), "a static lock");
+    assert_eq!(of_lock(1, Some(2), ("tryrdlock", "wrlock")), (outcomes(&[both, busy]), false));
+    assert_eq!(of_lock(1, Some(2), ("timedrdlock", "wrlock")), (outcomes(&[both, late]), false));
+    // The reader goes on when the writer has given up.
+    assert_eq!(of_lock(1, Some(2), ("rdlock", "timedwrlock")), (outcomes(&[both, [0, 110, 0]]), false));
+    let all = outcomes(&[both, late, [0, 110, 0], [110, 110, 0]]);
+    assert_eq!(of_lock(1, Some(2), ("clockrdlock", "clockwrlock")), (all, false));
+    // A writer that only tries does not wait.
+    assert_eq!(of_lock(1, Some(2), ("rdlock", "trywrlock")), (outcomes(&[both, [0, 16, 0]]), false));
+    let two = [vec![0, 0, 0, 2], vec![16, 0, 0, 2]].into();
+    assert_eq!(of_lock(2, Some(2), ("tryrdlock", "wrlock")), (two, false));
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.
