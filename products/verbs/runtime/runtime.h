@@ -135,6 +135,11 @@ void mw_threads_begin(void);
 void mw_threads_lines(void);
 void mw_threads_state(void);
 void mw_variables_state(void);
+/* The settings of this thread, of one that `main` starts, and of one with attributes. A thread begins with those that its number says. */
+void mw_settings_state(void);
+void mw_settings_start(int thread);
+void mw_settings_of_attributes(const void *attributes, unsigned long id);
+void mw_settings_begin(uint64_t id);
 void mw_runs(int thread, uint64_t id, int node);
 /* True of the stack of any thread; of this thread. */
 int mw_is_on_a_stack(uintptr_t at);

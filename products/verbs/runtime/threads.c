@@ -53,6 +53,7 @@ void mw_threads_state(void)
 	mw_state(&mw_open, sizeof mw_open);
 	mw_state(&started_on_nodes, sizeof started_on_nodes);
 	ends_state();
+	mw_settings_state();
 }
 
 /* Starting and joining. A node of 0 is that of the starter. The explorer knows a thread that another one starts by the number of its starter and how many that had started. */
@@ -75,6 +76,7 @@ static void start(int node, void *(*fn)(void *), void *arg, uint64_t *id)
 	threads[mw_thread_count].fn = fn;
 	threads[mw_thread_count].arg = arg;
 	threads[mw_thread_count].is_of_node = node != 0;
+	mw_settings_start(mw_thread_count);
 	mw_open |= 1ul << mw_thread_count;
 	threads[mw_thread_count++].node = node ? node : 1;
 	*id = (uint64_t)mw_thread_count;
@@ -172,6 +174,7 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	mw_window_begins();
 	start(0, fn, arg, &own);
 	if (attr) found(attr, sizeof *attr, "pthread_attr_getdetachstate", &state);
+	if (attr) mw_settings_of_attributes(attr, own);
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
@@ -912,21 +915,10 @@ REFUSES(GOMP_parallel_loop_dynamic) REFUSES(GOMP_parallel_loop_guided) REFUSES(G
 REFUSES(GOMP_parallel_loop_nonmonotonic_dynamic) REFUSES(GOMP_parallel_loop_nonmonotonic_guided)
 REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
-REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getschedparam) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
+REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
 /* What changes nothing that a program computes. libc would take the number of a thread for an address. */
 #define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
-ACCEPTS(pthread_setname_np) ACCEPTS(pthread_setaffinity_np) ACCEPTS(pthread_setschedparam) ACCEPTS(pthread_setschedprio)
-ACCEPTS(sched_setaffinity) ACCEPTS(sched_setscheduler) ACCEPTS(sched_setparam) ACCEPTS(setpriority)
-static int put_affinity(void *to, size_t n)
-{
-	char *own = memset(mw_own_malloc(n + 1), 0, n + 1);
-	long used = syscall(SYS_sched_getaffinity, 0, n, own);
-	mw_put(to, own, n);
-	mw_own_free(own);
-	return used < 0 ? EINVAL : 0;
-}
-HOOK(int, pthread_getaffinity_np, (pthread_t t, size_t n, void *to), (void)t; return put_affinity(to, n);)
-HOOK(int, sched_getaffinity, (pid_t t, size_t n, void *to), (void)t; return put_affinity(to, n) ? -1 : 0;)
+ACCEPTS(pthread_setname_np)
 HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n),
 	(void)t;
 	if (mw_thread >= 0) { mw_flush(); mw_unsure("the name of a thread"); }
@@ -1047,6 +1039,7 @@ static void *begins(void *none)
 	mw_thread = number;
 	mw_nested = 0;
 	mw_catches();
+	mw_settings_begin(self);
 	if (mw_thread < mw_thread_count) {
 		fn = (void *)threads[mw_thread].fn;
 		arg = threads[mw_thread].arg;

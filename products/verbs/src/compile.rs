@@ -16,7 +16,7 @@ use crate::externals::{LinkedNames, REPLACED, stubs};
 use crate::probes::probed;
 
 /// The parts of the runtime, as files, and the headers that programs may include.
-const RUNTIME: [(&str, &str); 11] = [
+const RUNTIME: [(&str, &str); 12] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
     ("node.h", include_str!("../runtime/node.h")),
     ("exchange.h", include_str!("../runtime/exchange.h")),
@@ -27,6 +27,7 @@ const RUNTIME: [(&str, &str); 11] = [
     ("strings.c", include_str!("../runtime/strings.c")),
     ("heap.c", include_str!("../runtime/heap.c")),
     ("threads.c", include_str!("../runtime/threads.c")),
+    ("settings.c", include_str!("../runtime/settings.c")),
     ("end.c", include_str!("../runtime/end.c")),
 ];
 
@@ -102,7 +103,8 @@ impl Toolchain {
         for (name, text) in RUNTIME {
             std::fs::write(at(name), text).map_err(|e| Error::file(&at(name), &e))?;
         }
-        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings", "heap", "threads", "end"].map(&at).into();
+        let runtime: Vec<PathBuf> =
+            ["hooks", "verbs", "sockets", "strings", "heap", "threads", "settings", "end"].map(&at).into();
         let start = |name: &PathBuf| {
             let mut command = Command::new(cc);
             command.args(["-O1", "-fno-pie", "-fexceptions", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);

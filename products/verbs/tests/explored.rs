@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 35] = [
+    let quick: [(&str, fn()); 36] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -100,6 +100,7 @@ pub fn trials() -> Vec<Trial> {
         ("what_a_replay_denies_is_said", what_a_replay_denies_is_said),
         ("later_rounds_repeat_runs_that_their_memory_concerns", later_rounds_repeat_runs_that_their_memory_concerns),
         ("a_writer_goes_first_where_glibc_says_so", a_writer_goes_first_where_glibc_says_so),
+        ("threads_find_the_settings_that_they_have", threads_find_the_settings_that_they_have),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -1146,6 +1147,17 @@ fn a_writer_goes_first_where_glibc_says_so() {
     assert_eq!(of_lock(1, Some(2), ("rdlock", "trywrlock")), (outcomes(&[both, [0, 16, 0]]), false));
     let two = [vec![0, 0, 0, 2], vec![16, 0, 0, 2]].into();
     assert_eq!(of_lock(2, Some(2), ("tryrdlock", "wrlock")), (two, false));
+}
+
+/// A thread finds what it has set, or what it has from `main`. What other threads may have changed is named.
+fn threads_find_the_settings_that_they_have() {
+    has_outcomes("settings.c", 1, &[], &[&[70, 5, 3, 71, 6, 4]]);
+    has_outcomes("settings.c", 2, &[], &[&[0], &[1]]);
+    has_outcomes("settings.c", 3, &[], &[&[5, 6, 7, 6]]);
+    has_outcomes("settings.c", 6, &[], &[&[8, 4]]);
+    for case in [4, 5] {
+        says("settings.c", case, &[], (3, "complete except for the processors of a thread"));
+    }
 }
 
 /// A program that does something else in its last runs has a race, a failure or a stuck execution that its replay denies.
