@@ -425,13 +425,15 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		int is_inside = c.at >= at && c.at + c.size <= at + n, is_part = c.at <= at && at + n <= c.at + c.size;
-		if (scalar && !is_inside && !is_part) mw_end('x', "parts of two words are read at once, of which the whole are used elsewhere");
+		if (scalar && !is_inside && !is_part) mw_end('x', "parts of two words are read at once, and others use the whole words; read one after the other");
 		if (is_own[i]) continue;
 		int64_t v = mw_ask("%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
 		knows(c.at, 1);
 	}
 }
+/* Words of the model are written as a whole. */
+#define ADVICE "write it with one size everywhere, or give the part a variable of its own"
 static void store(uintptr_t at, size_t n, int plain)
 {
 	knows(at, n);
@@ -442,7 +444,7 @@ static void store(uintptr_t at, size_t n, int plain)
 		if (i == cell_count || cells[i].at >= at + n) { written(from, at + n - from); break; }
 		struct cell c = cells[i];
 		if (c.at > from) written(from, c.at - from);
-		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
+		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, and others use the whole word; " ADVICE);
 		if (mw_thread == EPILOGUE) is_own[i] = 1;
 		else mw_call("%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
 		from = c.at + c.size;
@@ -705,7 +707,7 @@ static int is_cell(uintptr_t at, size_t n)
 {
 	size_t i = cell_after(at);
 	if (i == cell_count || cells[i].at >= at + n) return 0;
-	if (cells[i].at != at || cells[i].size != n) mw_end('x', "part of a word is used, of which the whole is used elsewhere");
+	if (cells[i].at != at || cells[i].size != n) mw_end('x', "part of a word is used, and others use the whole word; " ADVICE);
 	return 1;
 }
 static int64_t own(volatile void *at, size_t n) { return value_of((void *)(uintptr_t)at, n); }

@@ -30,7 +30,7 @@ use mowgli_rdma::network::{Order, Remote};
 use mowgli_rdma::way::{WORDS, Way};
 use mowgli_rdma::{Network, crash, tso};
 
-use crate::cells::{Cells, Copy, Uses};
+use crate::cells::{Cells, Copy, Mixed, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
 use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, name_of, places};
@@ -293,18 +293,7 @@ impl CompiledProgram {
         self.main_sets_up_only()?;
         let cells = match self.uses.cells() {
             Ok(cells) => cells,
-            Err(mixed) => {
-                let place = self.uses.place(mixed.one).map(|a| a.places.clone()).unwrap_or_default();
-                let other = self.uses.place(mixed.other).map(|a| a.places.clone()).unwrap_or_default();
-                let (name, line, other) = (self.loc(mixed.one.0), self.line(&place), self.line(&other));
-                let other = if other.is_empty() { "by an operation".to_owned() } else { format!("at {other}") };
-                let what = format!(
-                    "a word that is used with {} and with {} bytes ({name}, there and {other})",
-                    mixed.one.1, mixed.other.1
-                );
-                let place = if line.is_empty() { line } else { format!("{line}: ") };
-                return Err(Error::Unsupported { place, what });
-            }
+            Err(mixed) => return Err(self.mixed(&mixed)),
         };
         let before: BTreeSet<(u64, u64, bool)> = self.cells_with_wraps().collect();
         self.cells = cells;
@@ -336,6 +325,21 @@ impl CompiledProgram {
         }
         world.objects.extend(self.hidden.clone());
         Ok(world)
+    }
+
+    /// Returns the error of a word of two sizes. The words of the model are written as a whole.
+    fn mixed(&mut self, mixed: &Mixed) -> Error {
+        let [one, other] = [mixed.one, mixed.other].map(|word| {
+            let place = self.uses.place(word).map(|a| a.places.clone()).unwrap_or_default();
+            let (line, bytes) = (self.line(&place), if word.1 == 1 { "byte" } else { "bytes" });
+            let by = if line.is_empty() { "by an operation".to_owned() } else { format!("at {line}") };
+            (line, format!("{} {bytes} {by}", word.1))
+        });
+        let place = if one.0.is_empty() { other.0 } else { one.0 };
+        let name = self.loc(mixed.one.0);
+        let advice = "write it with one size everywhere, or give the part a variable of its own";
+        let what = format!("a word of two sizes ({name}: {}, and {}; {advice})", one.1, other.1);
+        Error::Unsupported { place: if place.is_empty() { place } else { format!("{place}: ") }, what }
     }
 
     /// Lists the cells, each with whether additions to it are known to overflow.

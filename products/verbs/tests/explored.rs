@@ -1093,6 +1093,9 @@ fn words_are_used_in_parts_and_pieces() {
     has_outcomes("words.c", 11, &[], &[&[3, 0], &[3, 1]]);
     has_outcomes("words.c", 12, &[], &[&[1, 0], &[1, 1]]);
     says("words.c", 14, &[], (3, "complete except for dlsym"));
+    let mixed = case_of("words.c", 15, &[], &[]);
+    let parts = ["a word of two sizes (u", "8 bytes at ", "1 byte at ", "write it with one size everywhere"];
+    assert!(mixed.code == 2 && parts.iter().all(|part| mixed.err.contains(part)), "{}{}", mixed.out, mixed.err);
     for compares in ["strcmp(a,b)", "memcmp(a,b,8)"] {
         has_outcomes("words.c", 13, &[&format!("-DCOMPARES(a,b)={compares}")], &[&[-1], &[0], &[1]]);
     }

@@ -114,6 +114,10 @@ static int (*compares)(const void *, const void *, size_t);
 static volatile uint64_t a, b;
 static void *writes(void *none) { a = 1; return none; }
 static void *reads(void *none) { mowgli_outcome("is", compares((void *)&a, (void *)&b, 8) != 0); return none; }
+#elif K == 15 /* a flag in the last byte of a word that is written as a whole, too */
+static union { volatile uint64_t word; volatile uint8_t bytes[8]; } u;
+static void *writes(void *none) { u.word = 5; return none; }
+static void *reads(void *none) { u.bytes[7] = 1; mowgli_outcome("word", (int64_t)u.word); return none; }
 #endif
 int main(void)
 {
