@@ -504,7 +504,8 @@ int mw_is_shared(const void *at, int changes)
 void mw_sets_up(void) { set_ups++; looks = 0; }
 static int sets_up_still(void)
 {
-	if (mw_thread < 0 && mw_program >= 0 && (++looks > 10000000 || (set_ups == last_set_up && !must_go_on))) mw_broker("pause");
+	/* A run that has not begun its thread sets nothing up. */
+	if (mw_thread < 0 && mw_program >= 0 && !is_serving && (++looks > 10000000 || (set_ups == last_set_up && !must_go_on))) mw_broker("pause");
 	return mw_thread < 0;
 }
 /* What `main` does after it has started a thread, and before it waits for one. If it shares memory with a thread that it has started by

@@ -1052,19 +1052,19 @@ static void *begins(void *none)
 	}
 	ends(run(fn, arg));
 }
+/* A function of libc, and not that of the runtime, which takes what it is given for memory of the program. */
+#define OF_LIBC(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 /* Starts a thread of libc on the stack of a thread of the program, where it gives `__thread` variables their first values. */
 static pthread_t starts_on(int thread, void *(*fn)(void *))
 {
-	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
 	pthread_attr_t attr;
 	pthread_t own;
-	pthread_attr_init(&attr);
-	pthread_attr_setstack(&attr, stacks + (size_t)thread * STACK, STACK);
-	if (create(&own, &attr, fn, NULL)) mw_end('x', "a thread cannot be started");
+	OF_LIBC(pthread_attr_init)(&attr);
+	OF_LIBC(pthread_attr_setstack)(&attr, stacks + (size_t)thread * STACK, STACK);
+	if (OF_LIBC(pthread_create)(&own, &attr, fn, NULL)) mw_end('x', "a thread cannot be started");
 	return own;
 }
-static void joins(pthread_t own) { ((int (*)(pthread_t, void **))dlsym(RTLD_NEXT, "pthread_join"))(own, NULL); }
+static void joins(pthread_t own) { OF_LIBC(pthread_join)(own, NULL); }
 static void *does_nothing(void *none) { return none; }
 void mw_has_first_values(uintptr_t at)
 {

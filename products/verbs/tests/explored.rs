@@ -673,6 +673,17 @@ fn a_server_and_a_client_meet_by_tcp() {
         "{}",
         alone.out
     );
+    // A program may start threads behind its set-up.
+    let waits = "#include <pthread.h>\nstatic void *waits(void *m) { volatile uint64_t *at = m; while (!at[1]) {} assert(at[0] == 42); return m; }\n";
+    let starts = "pthread_t t; pthread_create(&t, 0, waits, m); pthread_join(t, 0);";
+    let changes = [
+        ("int main(", &*format!("{waits}int main(")),
+        ("while (m->flag == 0) {}", starts),
+        ("assert(m->data == 42);", "(void)m->flag;"),
+    ];
+    let with_thread = node(folder.path(), "server", &changes, &[]);
+    let threads = two_programs("explore", &with_thread, &client, &["--timeout", "20"]);
+    assert!(threads.code == 0 && threads.out.contains("3 threads on 2 nodes"), "{}{}", threads.out, threads.err);
     // The broken server clears its memory, or the flag, behind the client's write.
     let server = node(folder.path(), "server", &[], &["-DBROKEN"]);
     let trace = folder.path().join("trace").display().to_string();
