@@ -13,6 +13,7 @@ use mowgli_check::litmus::test::Test;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::simple::Simple;
 use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::method::Returns;
 use mowgli_libraries::prelude::*;
 
 #[allow(dead_code, reason = "what other tests use")]
@@ -259,6 +260,44 @@ fn locks_among_objects_of_x86() {
     assert_eq!((answer.outcomes.len(), reported(&test, &answer).len()), (2, 0));
     let (test, answer) = with("acq(l)");
     assert_eq!(reported(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
+}
+
+/// To await that a call is true is to await that it is not false, for each method with a truth value.
+#[test]
+fn truth_values_are_awaited_in_two_ways() {
+    let tries = [
+        ("RDMA_WAIT", "try lock l@1;", "l.tryacq", "l.rel"),
+        ("RDMA_WAIT", "try lock l@1;", "l.rel", "l.rel"),
+        ("RDMA_WAIT", "ring q = P1 -> {P2} size 4;", "submit(q, 1)", ""),
+        ("RDMA_WAIT", "kvstore m = (0, bot);", "m.insert(1, 4)", ""),
+        ("RDMA_WAIT", "kvstore m = (0, bot);", "m.update(1, 4)", ""),
+        ("RDMA_WAIT", "kvstore m = (0, bot);", "m.delete(1)", ""),
+        ("RDMA_WAIT", "kvstore m = (0, bot);", "m.tryserve", ""),
+        ("RDMA_WAIT", "table m@1 = (0, 0, 0);", "m.insert(1, (4))", ""),
+        ("RDMA_WAIT", "table m@1 = (0, 0, 0);", "m.update(1, (4))", ""),
+        ("RDMA_WAIT", "table m@1 = (0, 0, 0);", "m.delete(1)", ""),
+        ("RDMA_WAIT", "queue q@1;", "q.enq(1)", ""),
+        ("RDMA_WAIT", "map m@1;", "m.insert(0, 1)", ""),
+        ("RDMA_WAIT", "map m@1;", "m.update(0, 1)", ""),
+        ("RDMA_WAIT", "map m@1;", "m.delete(0)", ""),
+        ("RDMA_TSO+events", "x@1 = 1; z@2 = 0;", "trypoll(2)", ""),
+    ];
+    let names = tries.map(|(.., call, _)| call.split('(').next().unwrap().rsplit('.').next().unwrap());
+    let libraries = Catalogue::builtin().entries().iter().map(|entry| entry.library().unwrap());
+    for method in libraries.flat_map(|library| library.methods()).filter(|m| m.returns == Returns::Bool) {
+        assert!(names.contains(&method.statement().as_str()), "{} is not tried", method.name);
+    }
+    for (model, declared, call, after) in tries {
+        let answer = |awaited: &str| {
+            let text = format!(
+                "{model} t {{ nodes 2; {declared} }}\n P1@1 | P2@2 ;\n await {call} {awaited} | ;\n {after} | ;\n"
+            );
+            let test = parsed(&text);
+            let answer = solve(&test, &[], Limits::default());
+            (answer.outcomes.clone(), answer.kinds().keys().cloned().collect_vec(), answer.stop().cloned())
+        };
+        assert_eq!(answer("= true"), answer("!= false"), "{call}");
+    }
 }
 
 /// A round that writes is followed by one that reads what it wrote: that it read the last value is a coincidence here.

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
-use mowgli_core::term::method::ArgumentKind;
+use mowgli_core::term::method::{ArgumentKind, Returns};
 use mowgli_core::value::Val;
 use mowgli_rdma::message::MESSAGE;
 
@@ -126,12 +126,15 @@ impl Reader<'_> {
             _ => Val::Int(0),
         };
         let call = Call::new(library.name, method, &args.iter().zip(takes).map(known).collect::<Vec<_>>());
-        let usual = [Val::Bot, Val::Bool(false), Val::Bool(true), Val::Int(0), Val::Int(1), Val::Int(2)];
+        let truths = [Val::Bool(false), Val::Bool(true)];
+        let others = [Val::Bot, Val::Int(0), Val::Int(1), Val::Int(2)].into_iter().chain(call.args.iter().copied());
+        let is_truth = library.method(method).is_some_and(|m| m.returns == Returns::Bool);
+        let others = others.filter(|_| !is_truth);
         let goes_on = |v: &Val| match until {
             (comparison, Arg::Val(awaited)) => !comparison.holds(*v, *awaited),
             _ => true,
         };
-        let mut results = usual.into_iter().chain(call.args.iter().copied()).filter(goes_on);
+        let mut results = truths.into_iter().chain(others).filter(goes_on);
         let thread = Tid::from_index(thread);
         if results.all(|ret| library.only_looks(&Event { thread, call: call.clone(), ret })) {
             return Ok(());
