@@ -62,7 +62,7 @@ methods! {
         /// `Inc(x)` returns the number and adds one.
         fn inc = Inc(x: Object) -> Value;
         /// `Get(x)` returns the number.
-        fn get = Get(x: Object) -> Value;
+        fn get = Get(x: Object) -> Value, looks;
     }
 }
 
@@ -96,9 +96,9 @@ methods! {
     /// Calls of a queue.
     pub enum OfQueue of QUEUE = "queue" {
         /// `Enq(x, v)` returns whether there was room.
-        fn enq = Enq(x: Object, v: Value) -> Bool;
+        fn enq = Enq(x: Object, v: Value) -> Bool, fails;
         /// `Deq(x)` returns the oldest value or bottom.
-        fn deq = Deq(x: Object) -> Value;
+        fn deq = Deq(x: Object) -> Value, fails;
     }
 }
 
@@ -146,13 +146,13 @@ methods! {
     /// Calls of a map.
     pub enum OfMap of MAP = "map" {
         /// `Insert(x, key, v)` if the key, 0, has no value; returns whether it had none.
-        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
+        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool, fails;
         /// `Update(x, key, v)` if the key has a value; returns whether it had one.
-        fn update = Update(x: Object, key: Value, v: Value) -> Bool;
+        fn update = Update(x: Object, key: Value, v: Value) -> Bool, fails;
         /// `Delete(x, key)` if the key has a value; returns whether it had one.
-        fn delete = Delete(x: Object, key: Value) -> Bool;
+        fn delete = Delete(x: Object, key: Value) -> Bool, fails;
         /// `Lookup(x, key)`: the value or bottom.
-        fn lookup = Lookup(x: Object, key: Value) -> Value;
+        fn lookup = Lookup(x: Object, key: Value) -> Value, looks;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView};
-use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::event::{Call, Cell, Event, Sub, Writes};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Hints;
 use mowgli_core::search::runs::Stop;
@@ -167,7 +167,15 @@ fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, boun
         let event = Event { thread, call: call.clone(), ret };
         right(&event)?;
         let shapes = if library.only_looks(&event) { library.shapes(world, &event) } else { Vec::new() };
-        if let Some(written) = shapes.iter().flatten().find(|sub| sub.writes.is_some()) {
+        let changes = |sub: &&Sub| match (sub.writes, sub.cell) {
+            // An update may write the value that it has read.
+            (Some(Writes::Step(_)), Some(cell)) => {
+                let init = library.init(world, cell);
+                library.step(&event, init).is_some_and(|v| v != init)
+            }
+            (writes, _) => writes.is_some(),
+        };
+        if let Some(written) = shapes.iter().flatten().find(changes) {
             return Err(no_look(library, &event, written.cell));
         }
     }

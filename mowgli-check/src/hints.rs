@@ -8,9 +8,12 @@
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
 //! event.
 
+use std::ops::RangeInclusive;
+
+use itertools::Itertools;
 use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::execution::Execution;
+use mowgli_core::execution::{Execution, Subevent};
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Equivariance, Hints, Libraries};
@@ -83,9 +86,8 @@ fn in_execution(
         } else {
             continue;
         };
-        let (without, _) = execution.restricted(|other| other != e);
         *left_out += 1;
-        if let Err(complaint) = judge(libraries, &without) {
+        if let Err(complaint) = judge(libraries, &without(libraries, execution, &(e..=e))) {
             let message = format!(
                 "{} says more than is true: {hint}, for {event}, and an execution that has this event is not consistent \
                  without it ({complaint})",
@@ -94,7 +96,61 @@ fn in_execution(
             return Err(InputError::new(Code::Library, message).help("let the hint be the other way round"));
         }
     }
+    execution.world.tids().try_for_each(|t| of_rounds(libraries, library, execution, t, left_out))
+}
+
+/// Leaves each row of events of a thread out of an execution that [`Hints::remembers`] calls dispensable, and judges the rest.
+fn of_rounds(
+    libraries: &Libraries,
+    library: &dyn Hints,
+    execution: &Execution,
+    thread: Tid,
+    left_out: &mut usize,
+) -> Result<(), InputError> {
+    let own = execution.of_thread(thread).collect_vec();
+    let [Some(&first), Some(&last)] = [own.first(), own.last()] else { return Ok(()) };
+    for (begin, end) in (first..=last).tuple_combinations() {
+        let (round, row) = (begin..=end, &execution.events[begin..=end]);
+        let is_dispensable = !libraries.remember(&execution.world, &execution.events[first..begin], row)
+            && round
+                .clone()
+                .all(|e| row[e - begin].call.library == library.name() && is_unread(libraries, execution, e));
+        if !is_dispensable {
+            continue;
+        }
+        *left_out += 1;
+        if let Err(complaint) = judge(libraries, &without(libraries, execution, &round)) {
+            let message = format!(
+                "{} says more than is true: Hints::remembers is false of {} in a row, and an execution that has these events is \
+                 not consistent without them ({complaint})",
+                library.name(),
+                row.iter().join(", ")
+            );
+            return Err(InputError::new(Code::Library, message).help("let the hint be the other way round"));
+        }
+    }
     Ok(())
+}
+
+/// Returns an execution without some events. A read of what one of them wrote is then a read of what that event had read.
+fn without(libraries: &Libraries, execution: &Execution, left_out: &RangeInclusive<usize>) -> Execution {
+    let mut execution = execution.clone();
+    let is_out = |subs: &[Subevent], s: usize| left_out.contains(&subs[s].event);
+    for chosen in &mut execution.chosen {
+        if libraries.spec(chosen.library).and_then(|spec| spec.role(&chosen.name)) != Some(ChoiceRole::ReadsFrom) {
+            continue;
+        }
+        let source = |s: usize| chosen.pairs.iter().find(|(_, r)| *r == s).map(|(w, _)| *w);
+        let kept = |&(w, r): &(usize, usize)| {
+            let mut from = Some(w);
+            while let Some(w) = from.filter(|w| is_out(&execution.subs, *w)) {
+                from = source(w);
+            }
+            from.map(|w| (w, r))
+        };
+        chosen.pairs = chosen.pairs.iter().filter_map(kept).collect();
+    }
+    execution.restricted(|e| !left_out.contains(&e)).0
 }
 
 /// Returns the exchanges that change nothing, as the library says.

@@ -30,7 +30,7 @@ methods! {
         /// `Enq(x, v)`.
         fn enq = Enq(x: Object, v: Value);
         /// `Deq(x)` returns the oldest value or bottom.
-        fn deq = Deq(x: Object) -> Value;
+        fn deq = Deq(x: Object) -> Value, fails;
     }
 }
 

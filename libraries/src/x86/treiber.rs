@@ -26,7 +26,7 @@ methods! {
         /// `Push(x, v)`.
         fn push = Push(x: Object, v: Value);
         /// `Pop(x)` returns the newest value or bottom.
-        fn pop = Pop(x: Object) -> Value;
+        fn pop = Pop(x: Object) -> Value, fails;
     }
 }
 

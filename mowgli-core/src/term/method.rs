@@ -72,7 +72,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// tuples of such locations. The result is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
 ///
 /// `, looks` marks a call that only looks. An execution without it is consistent whenever one with it is, so loops can
-/// wait by it. `, fails` marks one that only looks if it returns `false` or bottom. A check reports a marked call that writes. In litmus tests a call belongs to its object, `x.set(1)`. If
+/// wait by it. `, fails` marks one that only looks if it returns `false` or bottom. A check reports a marked call that changes a cell. In litmus tests a call belongs to its object, `x.set(1)`. If
 /// `as statements` follows the name of the library, it is written `set(x, 1)`.
 ///
 /// If several libraries share one table, for example the locks, `of LAMP = "lamp"` is left out. Then the library is the
