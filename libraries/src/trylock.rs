@@ -10,7 +10,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::Method as Wait;
 
 use crate::entry::bound;
-use crate::lock::{self, LOCK, Sections, dispenser, ticket};
+use crate::lock::{self, LOCK, Sections, dispenser, meets, of_library, ticket};
 use crate::nlock::{NlockOverWait, released};
 use crate::prelude::*;
 
@@ -65,6 +65,13 @@ fn last_calls(
 /// True if each call may come after the one before, and the thread may end after the last one.
 fn are_in_order(events: &[&Event], may_follow: fn(Option<Method>, Option<Method>) -> bool) -> bool {
     last_calls(events, may_follow).is_some_and(|last| last.values().all(|&last| may_follow(Some(last), None)))
+}
+
+/// Returns the locks that a thread still has to release.
+fn held(events: &[&Event]) -> Vec<Loc> {
+    let last = last_calls(events, may_follow).unwrap_or_default();
+    let held = last.into_iter().filter(|(_, last)| !matches!(last, Method::Rel { .. }));
+    held.map(|((_, x), _)| x).collect()
 }
 
 impl Library for Trylock {
@@ -132,10 +139,14 @@ impl Hints for Trylock {
         are_in_order(events, keeps_nothing)
     }
 
+    /// A round in which each attempt has its Rel leaves each lock as it found it, as of [`crate::lock::Lock`].
+    fn remembers(&self, _: &World, earlier: &[Event], round: &[Event]) -> bool {
+        let round = of_library(TRYLOCK, round);
+        !are_in_order(&round, keeps_nothing) || meets(&held(&of_library(TRYLOCK, earlier)), &round)
+    }
+
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
-        let last = last_calls(events, may_follow).unwrap_or_default();
-        let held = last.iter().filter(|(_, last)| !matches!(last, Method::Rel { .. }));
-        held.map(|(&(_, x), _)| Method::Rel { x }.into()).collect()
+        held(events).into_iter().map(|x| Method::Rel { x }.into()).collect()
     }
 
     fn equivariance(&self) -> Equivariance {

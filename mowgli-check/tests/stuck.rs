@@ -262,6 +262,49 @@ fn locks_among_objects_of_x86() {
     assert_eq!(reported(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
 }
 
+/// A round that leaves objects as they were is left out, also if its calls write: what it reads, and the sections that it closes.
+#[test]
+fn loops_that_leave_objects_as_they_were_are_decided() {
+    let looks = [
+        ("RDMA_WAIT", "counter c@1;", "0", "a := c.get", "b := c.inc"),
+        ("RDMA_WAIT", "queue q@1;", "bot", "a := q.deq", "b := q.enq(1)"),
+        ("RDMA_WAIT", "map m@1;", "bot", "a := m.lookup(0)", "b := m.insert(0, 1)"),
+        ("RDMA_WAIT", "map m@1;", "false", "a := m.update(0, 2)", "b := m.insert(0, 1)"),
+        ("X86_TSO", "treiber s;", "bot", "a := s.pop", "s.push(1)"),
+        ("X86_TSO", "msqueue s;", "bot", "a := s.deq", "s.enq(1)"),
+    ];
+    let cases = looks.map(|(model, object, first, look, change)| {
+        let rows =
+            |change: &str| format!(" a := {first} | {change} ;\n while a = {first} {{ | ;\n {look} | ;\n }} | ;\n");
+        (model, object, [rows(change), rows("")])
+    });
+    let sections = [
+        ("RDMA_WAIT", "weak lock l@1; x@1 = 0;", "l.acq", "l.rel"),
+        ("RDMA_WAIT", "strong lock l@1; x@1 = 0;", "l.acq", "l.rel"),
+        ("RDMA_WAIT", "node lock l@1; x@1 = 0;", "l.acq", "l.rel"),
+        ("RDMA_WAIT", "try lock l@1; x@1 = 0;", "l.acq", "b := l.rel"),
+        ("RDMA_WAIT", "try lock l@1; x@1 = 0;", "c := l.tryacq", "b := l.rel"),
+        ("X86_TSO", "spinlock l; x = 0;", "acq(l)", "rel(l)"),
+    ];
+    let sections = sections.map(|(model, object, acquire, release)| {
+        let rows = |value: u8| {
+            format!(
+                " a := 0 | {acquire} ;\n while a = 0 {{ | x := {value} ;\n {acquire} | {release} ;\n a := x | ;\n {release} | ;\n }} | ;\n"
+            )
+        };
+        (model, object, [rows(1), rows(0)])
+    });
+    for (model, object, [changes, stays]) in cases.iter().chain(&sections) {
+        let head = if *model == "X86_TSO" { "P1 | P2" } else { "P1@1 | P2@1" };
+        let verdict = |rows: &str, assertion: &str| {
+            let (test, answer) = solved(&format!("{model} t {{ {object} }}\n {head} ;\n{rows}{assertion}\n"));
+            answer.verdict(&test)
+        };
+        assert_eq!(verdict(changes, "ends"), TestVerdict::Holds, "{changes}");
+        assert_eq!(verdict(stays, "vacuous\nhangs (P1)"), TestVerdict::Holds, "{stays}");
+    }
+}
+
 /// To await that a call is true is to await that it is not false, for each method with a truth value.
 #[test]
 fn truth_values_are_awaited_in_two_ways() {
