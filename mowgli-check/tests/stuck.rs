@@ -558,6 +558,18 @@ fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
         assert_eq!(verdict_of_both(&text("ends", "crash(@2);")), "fails", "{operation}");
         assert_eq!(verdict_of_both(&text("ends", "")), "holds", "{operation}");
     }
+    let says = |model: &str, rows: &str| {
+        let head = format!("{model}+crashes t\n{{ crash(@2); x@1 = 1; y@1 = 1; z@2 = 0; w@1 = 0; }}\n P1@1 ;\n");
+        let (test, answer) = solved(&(head + rows));
+        stuck::text(&test, answer.kinds())
+    };
+    let why = says("RDMA_TSO", " put(w, y) ;\n put(z, x) ;\n poll(2) ;\n");
+    assert!(why.contains("poll(2): waits for ever: put(z, x) does not complete, because node 2 has crashed"), "{why}");
+    let why = says("RDMA_WAIT", " put(z, x, d) ;\n wait(d) ;\n");
+    assert!(
+        why.contains("wait(d): waits for ever: put(z, x, d) does not complete, because node 2 has crashed"),
+        "{why}"
+    );
     // A node whose thread waits has not crashed.
     let alive = "RDMA_TSO+crashes t\n{ crash(@2); x@1 = 1; z@2 = 0; g@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | await g = 1 ;\n \
                  poll(2) | ;\nhangs (P1 /\\ P2)\n";

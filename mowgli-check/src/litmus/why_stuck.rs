@@ -2,11 +2,12 @@
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Node, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::search::flow::WaitsAt;
 use mowgli_core::search::stuck::Stuck;
 use mowgli_core::value::Val;
+use mowgli_core::world::{Crashes, World};
 
 use super::print;
 
@@ -38,6 +39,9 @@ fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call)
     if !libraries.may_wait(&stuck.execution.world, call) {
         return format!("nothing that {thread} did before lets this call return");
     }
+    if let Some((operation, node)) = cut_off(libraries, stuck, thread) {
+        return format!("{} does not complete, because node {node} has crashed", print::statement(&operation.call));
+    }
     let others: Vec<Tid> = stuck.execution.world.tids().filter(|&t| t != thread).collect();
     let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
     let unfinished = |t: Tid| {
@@ -53,6 +57,22 @@ fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call)
     }
     let others = others.into_iter().map(|t| format!("{t} {}", what(t))).join(", ");
     if others.is_empty() { "there is no other thread".to_owned() } else { others }
+}
+
+/// Returns the first operation of a thread that a crash cuts off, and the node that has crashed.
+fn cut_off<'s>(libraries: &Libraries, stuck: &'s Stuck, thread: Tid) -> Option<(&'s Event, Node)> {
+    let execution = &stuck.execution;
+    let no_crash = World { crashes: Crashes::default(), ..execution.world.clone() };
+    execution.of_thread(thread).find_map(|e| {
+        let event = &execution.events[e];
+        let own = || execution.subs.iter().filter(|s| s.event == e).map(|s| s.sub);
+        let whole = libraries.of(&event.call).shapes(&no_crash, event);
+        if whole.iter().any(|shape| shape.iter().copied().eq(own())) {
+            return None;
+        }
+        let nodes = whole.iter().flatten().filter_map(|sub| Some(sub.cell?.node));
+        Some((event, { nodes }.find(|node| execution.world.crashes.nodes.contains(*node))?))
+    })
 }
 
 /// Lists the values that each iteration of a thread reads, and the event that wrote each.
