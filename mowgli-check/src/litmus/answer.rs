@@ -8,7 +8,7 @@ use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use serde::{Serialize, Serializer};
 
-use super::program::wrong_call;
+use super::program::{Standings, wrong_call};
 use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test, TestThread};
 use crate::error::{Code, InputError};
@@ -160,7 +160,7 @@ impl Answer {
         }
         let stuck = Found::new(kinds, stop);
         if let (Some(Stop::IllDefined(why)), Some((thread, results))) = (&mut explored.stop, &explored.undefined)
-            && let Some(at) = test.standing(thread.index(), results).statement
+            && let Some(at) = Standings::of(test).standing(thread.index(), results).statement
         {
             let (line, text) = &test.threads[thread.index()].source[at];
             let fault = why.split_once(": ").map_or(why.as_str(), |(_, fault)| fault);

@@ -15,6 +15,7 @@ use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
+use super::program::Standings;
 use super::run::{act_in_words, has_machine, libraries, solve_in, unended};
 use super::stuck::{self, StuckKinds};
 use super::test::Test;
@@ -217,7 +218,9 @@ fn end_in_words(test: &Test, end: &WalkEnd) -> String {
             format!("The end: {}", values.map(|((name, _), v)| format!("{name}={v}")).join(", "))
         }
         WalkEnd::Discarded => "The run does not count, because an assumption is false.".to_owned(),
-        WalkEnd::Stuck(standstill) => stuck::text(test, &StuckKinds::from([stuck::of_machine(test, standstill)])),
+        WalkEnd::Stuck(standstill) => {
+            stuck::text(test, &StuckKinds::from([stuck::of_machine(&Standings::of(test), standstill)]))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The programs of a test's threads.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -30,17 +31,35 @@ impl Test {
         let checks = StatementChecks { thread, world: Arc::clone(world), libraries, memory };
         ThreadWriter::new(Arc::new(checks), world.may_stop(tid))
     }
+}
+
+/// The programs of the threads of a test, to find the statements at which they are. The first question writes them.
+pub(super) struct Standings<'t> {
+    pub test: &'t Test,
+    threads: OnceCell<Vec<ThreadScript>>,
+}
+
+impl<'t> Standings<'t> {
+    pub fn of(test: &'t Test) -> Self {
+        Self { test, threads: OnceCell::new() }
+    }
+
+    fn written(test: &Test) -> Vec<ThreadScript> {
+        let world = Arc::new(test.world.clone());
+        let written = |tid: Tid| {
+            // Nothing refuses an access here, so the results are used up at the access itself. That is the same statement.
+            let mut writer = test.writer(tid, &world, None);
+            writer.slots.values().for_each(|slot| writer.writer.keep(*slot));
+            writer.written()
+        };
+        test.world.tids().map(written).collect()
+    }
 
     /// Runs a thread with these results of its calls, and returns the statement at which they are used up.
-    #[must_use]
     pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
-        let tid = Tid::from_index(thread);
-        // Nothing refuses an access here, so the results are used up at the access itself. That is the same statement.
-        let mut writer = self.writer(tid, &Arc::new(self.world.clone()), None);
-        writer.slots.values().for_each(|slot| writer.writer.keep(*slot));
-        let ThreadScript { script, begins, slots } = writer.written();
-        let (place, mut results) = (CodePlace { world: &self.world, thread: tid }, results.iter());
-        let mut code = CodeState::start(&script);
+        let ThreadScript { script, begins, slots } = &self.threads.get_or_init(|| Self::written(self.test))[thread];
+        let place = CodePlace { world: &self.test.world, thread: Tid::from_index(thread) };
+        let (mut results, mut code) = (results.iter(), CodeState::start(script));
         let is_over = loop {
             match code.next(place) {
                 CodePoint::Call(_) => match results.next() {
@@ -56,7 +75,7 @@ impl Test {
         let last = begins.partition_point(|(position, _)| *position <= code.position()).checked_sub(1);
         let statement = last.filter(|_| !is_over).and_then(|last| begins[last].1);
         let held = |r: &Name| code.value(slots[r]).unwrap_or(Val::Int(0));
-        Standing { statement, registers: self.threads[thread].registers.iter().map(held).collect() }
+        Standing { statement, registers: self.test.threads[thread].registers.iter().map(held).collect() }
     }
 }
 

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 pub use super::answer::{Answer, TestVerdict, WHY_NONE, WitnessRun, WitnessRuns, decides, ill_defined};
 use super::outside;
+use super::program::Standings;
 use super::semantics::Semantics;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
@@ -228,7 +229,8 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, MachineRuns),
     let runs = machine.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (test.values(o), 1)).collect();
     let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
-    let kinds = runs.stuck.iter().map(|standstill| stuck::of_machine(test, standstill)).collect();
+    let standings = Standings::of(test);
+    let kinds = runs.stuck.iter().map(|standstill| stuck::of_machine(&standings, standstill)).collect();
     Ok((Answer::new(test, outcomes, explored, Found::new(kinds, runs.stop.clone().map(cause))), runs))
 }
 
@@ -317,7 +319,8 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         let values = test.values(&outcome);
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
     };
-    let stuck = |standstill| stuck::text(test, &StuckKinds::from([stuck::of_machine(test, &standstill)]));
+    let stuck =
+        |standstill| stuck::text(test, &StuckKinds::from([stuck::of_machine(&Standings::of(test), &standstill)]));
     let unended = end.is_none();
     let (end, stuck, discarded) = match end {
         Some(WalkEnd::Outcome(outcome)) => (Some(named(outcome)), None, false),

@@ -13,7 +13,7 @@ use mowgli_core::search::stuck::{Stuck, results};
 use mowgli_core::value::Val;
 use mowgli_rdma::operational::{Standstill, StuckThread};
 
-use super::program::Standing;
+use super::program::{Standing, Standings};
 use super::test::{Claim, Liveness, Statement, Test};
 use super::why_stuck::why;
 
@@ -32,24 +32,24 @@ pub type StuckKinds = BTreeMap<StuckKind, Vec<String>>;
 impl StuckKind {
     /// Returns the kind with these places of threads and last values. A thread that waits in a loop does so in the
     /// innermost one.
-    pub(super) fn new(test: &Test, standings: &[(Standing, bool)], finals: &[Val]) -> Self {
+    pub(super) fn new(test: &Test, places: &[(Standing, bool)], finals: &[Val]) -> Self {
         let statement = |(thread, (standing, in_loop)): (usize, &(Standing, bool))| {
             let at = standing.statement?;
             Some(if *in_loop { test.threads[thread].innermost(at) } else { at })
         };
-        let waits = standings.iter().enumerate().map(statement).collect();
-        let outputs = standings.iter().map(|(standing, _)| Val::tuple(&standing.registers)).collect();
+        let waits = places.iter().enumerate().map(statement).collect();
+        let outputs = places.iter().map(|(standing, _)| Val::tuple(&standing.registers)).collect();
         Self { waits, shown: test.values(&Outcome { outputs, finals: finals.to_vec() }) }
     }
 
-    fn of(test: &Test, idle: &[Idle], finals: &[Val]) -> Self {
+    fn of(standings: &Standings<'_>, idle: &[Idle], finals: &[Val]) -> Self {
         let standing = |(thread, idle): (usize, &Idle)| {
             let in_loop =
                 idle.1.as_ref().is_some_and(|wait| matches!(wait.at, WaitsAt::Loop(_)) && wait.within.is_none());
-            (test.standing(thread, &results(idle)), in_loop)
+            (standings.standing(thread, &results(idle)), in_loop)
         };
-        let standings: Vec<_> = idle.iter().enumerate().map(standing).collect();
-        Self::new(test, &standings, finals)
+        let places: Vec<_> = idle.iter().enumerate().map(standing).collect();
+        Self::new(standings.test, &places, finals)
     }
 
     /// True if only servers wait.
@@ -91,7 +91,8 @@ impl StuckKind {
 
 /// Finds a stuck execution of each kind, of a test that is this problem.
 pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<StuckKind, Stuck>> {
-    problem.all_stuck(&|idle, finals| StuckKind::of(test, idle, finals))
+    let standings = Standings::of(test);
+    problem.all_stuck(&|idle, finals| StuckKind::of(&standings, idle, finals))
 }
 
 /// Finds an execution of each kind that is over although servers wait, with the values that the test shows.
@@ -116,16 +117,19 @@ pub(crate) fn whys(libraries: &Libraries, stuck: &Stuck) -> Vec<String> {
 }
 
 /// Returns the kind of a stuck run of the machine, with what every thread waits for.
-pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstill) -> (StuckKind, Vec<String>) {
+pub(super) fn of_machine(
+    standings: &Standings<'_>,
+    Standstill { threads, finals }: &Standstill,
+) -> (StuckKind, Vec<String>) {
     let standing =
-        |(thread, rest): (usize, &StuckThread)| (test.standing(thread, &rest.results), rest.waits == Some(true));
-    let standings: Vec<_> = threads.iter().enumerate().map(standing).collect();
+        |(thread, rest): (usize, &StuckThread)| (standings.standing(thread, &rest.results), rest.waits == Some(true));
+    let places: Vec<_> = threads.iter().enumerate().map(standing).collect();
     let why = |rest: &StuckThread| match rest.waits {
         None => "it has ended".to_owned(),
         Some(true) => "it goes round in a loop for ever".to_owned(),
         Some(false) => "what it waits for never happens".to_owned(),
     };
-    (StuckKind::new(test, &standings, finals), threads.iter().map(why).collect())
+    (StuckKind::new(standings.test, &places, finals), threads.iter().map(why).collect())
 }
 
 /// True if an assertion on stuck executions holds; `None` if that depends on some that a limit kept from being found.
