@@ -114,6 +114,9 @@ pub struct TestRepairs {
     pub endless: Vec<Vec<String>>,
     /// The minimal sets with which an execution is stuck that is not stuck without them.
     pub hanging: Vec<Vec<String>>,
+    /// The number of sets with which a thread makes a call that no program may make. They are no repairs.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ill_defined: usize,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,
     /// The reason why there may be more, smaller or cheaper repairs, if any.
@@ -164,43 +167,53 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
     }
     let prices = ask.costs.of(&remedies, &[MOVE, SWAP])?;
     let solved = solve_in(ask.catalogue, test, &[], ask.limits);
-    if let Some(error) = solved.error(test) {
-        return Err(error);
-    }
+    let error = solved.error(test);
     if ask.weaken {
+        if let Some(error) = error {
+            return Err(error);
+        }
         let is_goal = |a: &Assertion| matches!(a.quantifier, Quantifier::Forbidden | Quantifier::Forall);
         if !test.assertions.iter().any(is_goal) && !says_ends(test) {
             let message = "there is nothing that is to hold without what is left out";
             let error = InputError::new(Code::Unsupported, format!("{}: {message}", test.name));
             return Err(error.help("say what must not happen, as `forbidden (a=1)` or `ends`"));
         }
-        return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask);
+        return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask, false);
     }
     if let Some(found) = TestRepairs::without_search(test, &solved) {
         return Ok(found);
     }
     let insertions = |is_everywhere| EditableTest::insertions(test, &remedies, &prices, is_everywhere);
-    let mut found = answer(&insertions(false), text, ask)?;
+    let is_ill_defined = error.is_some();
+    let mut found = answer(&insertions(false), text, ask, is_ill_defined)?;
     // An insertion that forbids too much in one place may do less harm in another place, where it orders less.
     if !found.spoiling.is_empty() {
-        found = answer(&insertions(true), text, ask)?;
+        found = answer(&insertions(true), text, ask, is_ill_defined)?;
     }
     if found.is_done != Some(true) {
-        found.add(&EditableTest::others(test, &remedies, &prices), text, ask)?;
+        found.add(&EditableTest::others(test, &remedies, &prices), text, ask, is_ill_defined)?;
     }
-    Ok(found)
+    match error {
+        Some(error) if found.repairs.is_empty() => Err(error),
+        _ => Ok(found),
+    }
 }
 
-/// Finds the minimal sets of edits of a program.
-fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
+/// Finds the minimal sets of edits of a program. `is_ill_defined`: in the test as it stands a thread makes a wrong access.
+fn answer(
+    program: &EditableTest<'_>,
+    text: &str,
+    ask: &RepairRequest<'_>,
+    is_ill_defined: bool,
+) -> Result<TestRepairs, InputError> {
     let test = program.test;
-    let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
+    let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits, is_ill_defined);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken);
     let mut stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
     // If executions stay stuck with all insertions that are harmless alone, only outcomes are repaired.
     let mut stays_stuck = false;
-    if question.wants_end && stop.is_none() && !ask.weaken {
+    if question.wants_end && stop.is_none() && !ask.weaken && !is_ill_defined {
         let is_stuck = question.is_stuck(&whole).and_then(|is_stuck| match is_stuck {
             true => Ok((question.is_stuck(&question.harmless()?)?, true)),
             false => Ok((true, false)),
@@ -239,6 +252,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         spoiling: texts(&|set| !question.endless.contains(set) && !question.hanging.contains(set)),
         hanging: texts(&|set| question.hanging.contains(set)),
         endless: texts(&|set| question.endless.contains(set)),
+        ill_defined: question.ill_defined.iter().filter(|set| **set != whole).count(),
         hopeless: found.hopeless && found.minimal.is_empty(),
         undecided: found.open.as_ref().map(ToString::to_string),
         searched: format!("insertions: {}, up to {} at once", costs.len(), limit.insertions.min(costs.len())),
@@ -324,8 +338,14 @@ impl TestRepairs {
     }
 
     /// Adds the edits of a program that are repairs alone. Those with which no execution is stuck replace others.
-    fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
-        let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
+    fn add(
+        &mut self,
+        program: &EditableTest<'_>,
+        text: &str,
+        ask: &RepairRequest<'_>,
+        is_ill_defined: bool,
+    ) -> Result<(), InputError> {
+        let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits, is_ill_defined);
         let costs = program.costs();
         let alone =
             (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();
@@ -348,6 +368,7 @@ impl TestRepairs {
             (self.repairs, self.stays_stuck) = (Vec::new(), false);
         }
         self.repairs.append(&mut found);
+        self.ill_defined += question.ill_defined.len();
         self.repairs.sort_by_key(|reported| reported.cost);
         self.is_done = self.is_done.or((!self.repairs.is_empty()).then_some(false));
         Ok(())
@@ -434,12 +455,24 @@ impl TestRepairs {
             };
             format!("  these would {harm}: {}{others}", sets[0].join("; "))
         }));
+        if self.ill_defined > 0 {
+            let sets = if self.ill_defined == 1 {
+                "1 other set".to_owned()
+            } else {
+                format!("{} other sets", self.ill_defined)
+            };
+            lines.push(format!("  left out: {sets}, with which a thread makes an access that no program may make"));
+        }
         if self.repairs.is_empty() && self.is_done == Some(false) && self.beyond.is_none() {
             lines.push(format!("  searched: {}", self.searched));
         }
         lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
         lines.join("\n") + "\n"
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Returns the number of minimal repairs in words.

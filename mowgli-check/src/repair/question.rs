@@ -31,6 +31,10 @@ pub(super) struct RepairQuestion<'a> {
     stuck: Option<BTreeSet<TestStandstill>>,
     /// The sets with which further executions are stuck.
     pub(super) hanging: BTreeSet<Insertions>,
+    /// The sets with which a thread makes a call that no program may make. They are no repairs.
+    pub(super) ill_defined: BTreeSet<Insertions>,
+    /// Whether a thread makes such a call in the test as it stands.
+    is_ill_defined: bool,
     /// Whether a set is wrong with which executions are stuck: the test says `ends`, or nothing about them.
     pub(super) wants_end: bool,
 }
@@ -61,11 +65,16 @@ pub(super) fn says_ends(test: &Test) -> bool {
 }
 
 impl<'a> RepairQuestion<'a> {
-    pub(super) fn new(catalogue: &Catalogue, program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
+    pub(super) fn new(
+        catalogue: &Catalogue,
+        program: &'a EditableTest<'a>,
+        limits: Limits<'a>,
+        is_ill_defined: bool,
+    ) -> Self {
         let libraries = catalogue.libraries(program.test.model);
-        let (endless, hanging) = (BTreeSet::new(), BTreeSet::new());
+        let (endless, hanging, ill_defined) = Default::default();
         let wants_end = says_ends(program.test) || !program.test.speaks_of_stuck();
-        Self { program, libraries, limits, endless, stuck: None, hanging, wants_end }
+        Self { program, libraries, limits, endless, stuck: None, hanging, ill_defined, is_ill_defined, wants_end }
     }
 
     /// Whether the test as it stands has every outcome that is to stay allowed; for a weakening, also whether it has
@@ -77,10 +86,12 @@ impl<'a> RepairQuestion<'a> {
         let whole = self.program.whole();
         // The test as it stands may be stuck.
         let wants_end = std::mem::replace(&mut self.wants_end, false);
-        let keeps = self.keeps(&whole);
+        let kept = self.kept(&whole);
         self.wants_end = wants_end;
-        match keeps {
+        match kept {
             Ok(true) => {}
+            // An insertion may take the wrong access away.
+            Err(Stop::IllDefined(_)) if self.is_ill_defined => {}
             Ok(false) => {
                 return Err(
                     "something that it says is allowed is not possible, or no execution ends; insertions only take away",
@@ -173,6 +184,9 @@ impl<'a> RepairQuestion<'a> {
         let refutations =
             with_problem(&self.libraries, test, &[], self.limits, |problem| problem.refutations(&wanted, WAYS));
         let edges = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect_vec();
+        if edges.is_empty() && self.is_ill_defined {
+            return vec!["with it no thread makes an access that no program may make".to_owned()];
+        }
         if edges.is_empty() && self.wants_end {
             return vec!["with it no execution is stuck".to_owned()];
         }
@@ -204,19 +218,36 @@ impl<'a> RepairQuestion<'a> {
 const WAYS: usize = 20;
 
 impl Repairable for RepairQuestion<'_> {
+    /// A wrong access needs an execution that has it, so further edits can only take it away.
     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
+        let is_wrong = self.has_wrong_outcome(set);
+        self.or_ill_defined(set, is_wrong, true)
+    }
+
+    fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
+        let kept = self.kept(set);
+        self.or_ill_defined(set, kept, false)
+    }
+}
+
+impl RepairQuestion<'_> {
+    /// Returns an answer, or `otherwise` if a thread makes a call that no program may make. Then it notes the set.
+    fn or_ill_defined(&mut self, set: &Insertions, answer: Result<bool, Stop>, otherwise: bool) -> Result<bool, Stop> {
+        let Err(Stop::IllDefined(_)) = answer else { return answer };
+        self.ill_defined.insert(set.clone());
+        Ok(otherwise)
+    }
+
+    /// True if an outcome is wrong, or if executions are stuck that are not to be.
+    fn has_wrong_outcome(&self, set: &Insertions) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
-        // A wrong access needs an execution that has it, so further edits can only take it away.
-        let is_wrong = match self.explore(&test, &mut |values| is_wrong(&test, &values)) {
-            Err(Stop::IllDefined(_)) => true,
-            found => found?,
-        };
+        let is_wrong = self.explore(&test, &mut |values| is_wrong(&test, &values))?;
         Ok(is_wrong || self.wants_end && self.is_stuck(set)?)
     }
 
     /// True if some execution ends, every outcome that is to be allowed is still there, and nothing is stuck that was
     /// not.
-    fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
+    fn kept(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let repaired = self.program.with(set);
         let test = &repaired.test;
         let allowed = |a: &&Assertion| a.quantifier == Quantifier::Allowed;

@@ -58,7 +58,7 @@ fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
 
 fn is_as_by_force(program: &EditableTest<'_>, text: &str) -> usize {
     let limits = Limits::default();
-    let mut question = RepairQuestion::new(Catalogue::builtin(), program, limits);
+    let mut question = RepairQuestion::new(Catalogue::builtin(), program, limits, false);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
     let all: Vec<Insertions> =
@@ -283,7 +283,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let prices = costs.of(&remedies, &[MOVE, SWAP]).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
         let program = EditableTest::insertions(test, &remedies, &prices, is_everywhere);
-        let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
+        let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default(), false);
         for set in Repairs::of(&mut question, &program.costs(), Limit::default()).minimal {
             let parts = set.iter().copied().powerset().filter(|part| part.len() < set.len());
             none_repairs(&mut question, parts.map(|part| part.into_iter().collect()))?;
@@ -297,7 +297,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
         return Ok(if found.repairs.is_empty() { Fuzzed::Open } else { Fuzzed::Repaired });
     }
     let program = EditableTest { test, gone: BTreeSet::new(), edits: anything(test) };
-    let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
+    let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default(), false);
     none_repairs(&mut question, (0..program.edits.len()).map(|i| Insertions::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }
@@ -348,4 +348,44 @@ fn three_hundred_random_tests_have_the_repairs_that_are_found() {
     let count = |one| all.iter().filter(|fuzzed| **fuzzed == one).count();
     let (repaired, none) = (count(Fuzzed::Repaired), count(Fuzzed::NoRepair));
     assert!(repaired > 20 && none > 60, "{repaired} repaired, {none} not");
+}
+
+/// Searches for repairs of a test with the usual costs.
+fn repaired(text: &str, weaken: bool) -> Result<TestRepairs, InputError> {
+    let costs = Costs::default();
+    let limits = Limits::default();
+    let ask = RepairRequest { catalogue: Catalogue::builtin(), costs: &costs, weaken, limit: Limit::default(), limits };
+    repair(&parse("t", text)?, text, &ask)
+}
+
+/// Two puts, of a location and of a flag. If the second one may come first, the receiver writes through 0.
+fn passed_location(model: &str) -> String {
+    format!(
+        "{model} t {{ x@2 = 0; p@2 = 0; f@2 = 0; q@1 = &x; one@1 = 1; }}\n P1@1 | P2@2 ;\n put(p, q, d) | await f = 1 ;\n \
+         put(f, one, e) | a := p ;\n | *a := 5 ;\n | mfence ;\nlocations [x;]\nforall (x=5)\n"
+    )
+}
+
+/// A test in which a thread may make a wrong access is repaired as one with a wrong outcome.
+#[test]
+fn wrong_accesses_are_repaired() {
+    let found = repaired(&passed_location("RDMA_WAIT+efa"), false).unwrap();
+    let cheapest = found.repairs.first().unwrap_or_else(|| panic!("{}", found.text()));
+    let answer = solve(&parse("t", &cheapest.fixed).unwrap(), &[], Limits::default());
+    assert_eq!((answer.stop(), &answer.holds[..]), (None, &[Some(true)][..]), "{}", cheapest.fixed);
+    // No insertion makes a number a location.
+    let error =
+        repaired("RDMA_WAIT t { x@1 = 0; }\n P1@1 ;\n a := 7 ;\n *a := 5 ;\nlocations [x;]\nforall (x=5)\n", false);
+    assert!(error.unwrap_err().message.contains("P1 cannot make `*a := 5`: 7 is no location"));
+}
+
+/// A weaker test in which a thread may make a wrong access is no candidate, and is counted.
+#[test]
+fn weaker_tests_with_wrong_accesses_are_left_out() {
+    let text = "RDMA_WAIT t { x@1 = 0; y@1 = 0; z@2 = &x; }\n P1@1 ;\n get(y, z, d) ;\n wait(d) ;\n a := y ;\n *a := 1 ;\n mfence ;\n\
+                locations [x;]\nforall (x=1)\n";
+    let found = repaired(text, true).unwrap();
+    let [weaker] = &found.repairs[..] else { panic!("{}", found.text()) };
+    assert_eq!((&found.undecided, &weaker.leave_out[..]), (&None, &["P1: mfence (line 7)".to_owned()][..]));
+    assert!(found.ill_defined > 0 && found.text().contains("left out: "), "{}", found.text());
 }
