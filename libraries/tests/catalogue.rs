@@ -189,7 +189,7 @@ fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
         let lookup = Script::from(Method::lookup(x, 0));
         let unfolding = unfolder.unfold(Tid(1), &lookup, &|_| vec![entry]);
         let fault = unfolding.ill_defined.expect("the slot is not declared");
-        assert!(fault.contains("TryRead"), "{fault}");
+        assert!(fault.to_string().contains("TryRead"), "{fault}");
     }
 }
 

@@ -272,9 +272,9 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Ok(None) if by_theorem => RobustVerdict::ByTheorem,
         Ok(None) => RobustVerdict::BySearch,
         Ok(Some((execution, cycle))) => RobustVerdict::NotRobust(Box::new(execution), cycle),
-        Err(Stop::IllDefined(why)) => {
+        Err(Stop::IllDefined(fault)) => {
             let error = solve(test, &[], limits).error(test);
-            return Err(error.unwrap_or_else(|| ill_defined(test, &why)));
+            return Err(error.unwrap_or_else(|| ill_defined(test, &fault)));
         }
         Err(_) if by_theorem => RobustVerdict::ByTheorem,
         Err(stop) => RobustVerdict::Undecided(stop),

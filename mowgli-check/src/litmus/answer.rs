@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mowgli_core::event::Call;
+use mowgli_core::ids::Name;
+use mowgli_core::search::fault::Fault;
 use mowgli_core::search::outcome::Explored;
 use mowgli_core::search::problem::Found;
 use mowgli_core::search::runs::Stop;
@@ -10,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 use super::program::{Standings, wrong_call};
 use super::stuck::{self, StuckKinds};
-use super::test::{Assertion, Quantifier, Test, TestThread};
+use super::test::{Assertion, Quantifier, Test};
 use crate::error::{Code, InputError};
 
 /// The answer to a test.
@@ -125,17 +128,18 @@ impl Serialize for TestVerdict {
 pub const WHY_NONE: &str =
     "a thread waits for what never happens, makes a call that cannot be, or assumes what is never true";
 
-/// Returns the error in a test that has no meaning, for this reason. Its place is the statement that the reason names.
+/// Returns the error in a test that has no meaning, because of this fault. Its place is the statement that makes the call.
 #[must_use]
-pub fn ill_defined(test: &Test, why: &str) -> InputError {
-    let at = |(thread, (line, text)): (&TestThread, &(usize, String))| {
-        let fault = why.split_once(&wrong_call(*line, text))?.1.split_once(": ")?.1;
-        let message = format!("{}: {} cannot make `{text}`: {fault}", test.name, thread.name);
-        Some(InputError::new(Code::Value, message).at(test.place(*line, text)))
+pub fn ill_defined(test: &Test, fault: &Fault) -> InputError {
+    let thread = &test.threads[fault.thread.index()];
+    let makes = |(line, text): &&(usize, String)| {
+        fault.call.as_ref().is_some_and(|call| call.method.text() == wrong_call(*line, text))
     };
-    let statements = test.threads.iter().flat_map(|thread| thread.source.iter().map(move |source| (thread, source)));
-    let placed = { statements }.find_map(at);
-    placed.unwrap_or_else(|| InputError::new(Code::Value, format!("{}: {why}", test.name)))
+    let Some((line, text)) = thread.source.iter().find(makes) else {
+        return InputError::new(Code::Value, format!("{}: {fault}", test.name));
+    };
+    let message = format!("{}: {} cannot make `{text}`: {}", test.name, thread.name, fault.what);
+    InputError::new(Code::Value, message).at(test.place(fault.thread.index(), *line, text))
 }
 
 /// Returns the message for a program of which no execution ends.
@@ -159,12 +163,12 @@ impl Answer {
             explored.stop = explored.stop.or_else(|| stop.clone());
         }
         let stuck = Found::new(kinds, stop);
-        if let (Some(Stop::IllDefined(why)), Some((thread, results))) = (&mut explored.stop, &explored.undefined)
-            && let Some(at) = Standings::of(test).standing(thread.index(), results).statement
+        if let (Some(Stop::IllDefined(fault)), Some(results)) = (&mut explored.stop, &explored.undefined)
+            && let Some(at) = Standings::of(test).standing(fault.thread.index(), results).statement
         {
-            let (line, text) = &test.threads[thread.index()].source[at];
-            let fault = why.split_once(": ").map_or(why.as_str(), |(_, fault)| fault);
-            *why = format!("{}: {fault}", wrong_call(*line, text));
+            let (line, text) = &test.threads[fault.thread.index()].source[at];
+            fault.makes = wrong_call(*line, text);
+            fault.call = Some(Call::new(test.model.memory(), Name::new(&fault.makes).text(), &[]));
         }
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
@@ -209,7 +213,7 @@ impl Answer {
     /// Returns the error in a test that has no meaning, because a call or a sum in it is not well defined.
     #[must_use]
     pub fn error(&self, test: &Test) -> Option<InputError> {
-        if let Stop::IllDefined(why) = self.stop()? { Some(ill_defined(test, why)) } else { None }
+        if let Stop::IllDefined(fault) = self.stop()? { Some(ill_defined(test, fault)) } else { None }
     }
 
     /// Returns a line for each way in which the test is outside of what a specification covers.
@@ -270,4 +274,28 @@ fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>,
     let answer = assertion.quantifier == Quantifier::Allowed;
     let is_empty_truth = !answer && outcomes.is_empty() && !test.is_meant_vacuous();
     (complete && !is_empty_truth).then_some(!answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::search::problem::Limits;
+
+    use crate::litmus::parse::parse;
+    use crate::litmus::run::solve;
+
+    /// Two threads make the same statement in one line, and the call of the second one is wrong. The statement may have a sum.
+    #[test]
+    fn a_fault_is_placed_at_the_thread_that_makes_the_call() {
+        let rows = [("*a := 5", "&x", "7", "7 is no location"), ("b := a + 1", "1", "true", "numbers have sums")];
+        for (statement, right, wrong, what) in rows {
+            let text = format!(
+                "RDMA_WAIT t {{ x@1 = 0; }}\n P1@1 | P2@1 ;\n a := {right} | a := {wrong} ;\n {statement} | {statement} ;\n"
+            );
+            let test = parse("t", &text).unwrap();
+            let error = solve(&test, &[], Limits::default()).error(&test).expect("a fault");
+            assert!(error.message.starts_with(&format!("t: P2 cannot make `{statement}`: {what}")), "{error}");
+            let column = error.place.map(|place| (place.line, place.column));
+            assert_eq!(column, Some((4, 2 + statement.len() + 3)), "{text}");
+        }
+    }
 }

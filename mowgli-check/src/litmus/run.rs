@@ -334,7 +334,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
 /// Returns the reason why a run has no end: a call that is not well defined, or a limit, which leaves a question open.
 pub(super) fn unended(test: &Test, question: &str, stop: Stop) -> Failure {
     match stop {
-        Stop::IllDefined(why) => ill_defined(test, &why).into(),
+        Stop::IllDefined(fault) => ill_defined(test, &fault).into(),
         stop => Undecided::new(format!("{}: {question}", test.name), stop).into(),
     }
 }

@@ -427,11 +427,14 @@ impl Test {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
     }
 
-    /// Returns the place of a statement in the text of the test: its line, if the statement is written over several.
-    pub(super) fn place(&self, line: usize, statement: &str) -> Place {
+    /// Returns the place of a statement of a thread in the text of the test: its line, if the statement is written over several.
+    pub(super) fn place(&self, thread: usize, line: usize, statement: &str) -> Place {
+        let is_same = |(own, text): &&(usize, String)| (*own, text.as_str()) == (line, statement);
+        let before = self.threads[..thread].iter().flat_map(|thread| &thread.source).filter(is_same).count();
         let begin: usize = self.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let row = self.text[begin..].lines().next().unwrap_or_default();
-        let (start, length) = row.find(statement).map_or((0, row.len()), |start| (start, statement.len()));
+        let found = row.match_indices(statement).nth(before);
+        let (start, length) = found.map_or((0, row.len()), |(start, _)| (start, statement.len()));
         Place::of(&self.file, &self.text, begin + start..begin + start + length)
     }
 

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::library::Libraries;
+use crate::search::fault::{Fault, breaks_out, does_nothing, makes, not_below};
 use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use crate::term::implementation::Implementations;
 use crate::term::script::Script;
@@ -55,7 +56,7 @@ pub struct Unfolding {
     /// give a later read another result, with which the assumption holds.
     pub discarded: BTreeSet<Trace>,
     /// The executions up to a call of the program that no program may make, each with the fault. Their writes count as well.
-    pub faults: BTreeMap<Trace, String>,
+    pub faults: BTreeMap<Trace, Fault>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
     /// The same for a loop with remembered rounds, each of which matters.
@@ -63,7 +64,7 @@ pub struct Unfolding {
     /// Whether there were more traces than the limit, or the time was up.
     pub too_many: bool,
     /// The reason why an implementation is not well defined (LOCO Def. 3.9), if there is such a reason.
-    pub ill_defined: Option<String>,
+    pub ill_defined: Option<Fault>,
 }
 
 /// The fixed part of an unfolding.
@@ -93,8 +94,8 @@ struct Denotation<'a> {
 }
 
 impl Denotation<'_> {
-    fn ill_defined(&mut self, why: String) {
-        self.result.ill_defined.get_or_insert(why);
+    fn ill_defined(&mut self, fault: Fault) {
+        self.result.ill_defined.get_or_insert(fault);
     }
 
     /// Keeps the first `length` events as an execution that does not end, and notes if there are now more than `limit`
@@ -113,9 +114,9 @@ impl Denotation<'_> {
     }
 
     /// Keeps the events as an execution up to a fault, and notes if there are now more than `limit` of these.
-    fn fault(&mut self, why: String, limit: usize) {
+    fn fault(&mut self, fault: Fault, limit: usize) {
         let faulty = self.trace(self.events.len(), Val::Unit);
-        self.result.faults.insert(faulty, why);
+        self.result.faults.insert(faulty, fault);
         self.result.too_many |= self.result.faults.len() > limit;
     }
 
@@ -124,27 +125,6 @@ impl Denotation<'_> {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
         Trace { events, groups, calls: self.calls.clone(), rounds: self.rounds.clone(), output }
     }
-}
-
-/// Describes a call of a thread, with the enclosing call if there is one.
-pub(crate) fn makes(thread: Tid, within: Option<&Call>, call: &Call) -> String {
-    let within = within.map(|c| format!(", in the body of {c} of {},", c.library));
-    format!("{thread}{} calls {call} of {}", within.unwrap_or_default(), call.library)
-}
-
-/// Returns the error for a call of a library that is missing.
-pub(crate) fn not_below(makes: &str) -> String {
-    format!("{makes}, which is not among the libraries below: put it among those that the entry is built on")
-}
-
-/// Returns the error for a body that breaks out of a loop of its caller.
-pub(crate) fn breaks_out(call: &Call) -> String {
-    format!("the body of {call} of {} ends with a break: let it break only within a loop", call.library)
-}
-
-/// Returns the error for a body with a run that makes no call.
-pub(crate) fn does_nothing(call: &Call) -> String {
-    format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
 }
 
 /// Describes the place where an unrolled loop reached the bound on rounds.
@@ -186,7 +166,7 @@ impl Unfolder<'_> {
                 CodePoint::Escaped => {
                     return match code.within() {
                         None => state.discard(self.limit),
-                        Some(call) => state.ill_defined(breaks_out(&state.calls[call].event.call)),
+                        Some(call) => state.ill_defined(breaks_out(state.thread, &state.calls[call].event.call)),
                     };
                 }
                 CodePoint::Late(why) => {
@@ -197,8 +177,8 @@ impl Unfolder<'_> {
                 CodePoint::Returned(v, start) => {
                     let replaced = &mut state.calls[code.within().expect("it is in a body")].event;
                     if state.events.len() == start {
-                        let why = does_nothing(&replaced.call);
-                        return state.ill_defined(why);
+                        let fault = does_nothing(replaced.thread, &replaced.call);
+                        return state.ill_defined(fault);
                     }
                     replaced.ret = v;
                     code.leave(v);
@@ -258,14 +238,15 @@ impl Unfolder<'_> {
     /// Follows a thread after each result of a call.
     fn call(&self, call: &Call, code: &CodeState, state: &mut Denotation<'_>) {
         let within = code.within().map(|g| &state.calls[g].event.call);
-        let makes = || makes(state.thread, within, call);
+        let thread = state.thread;
         let Some(library) = self.libraries.get(call.library) else {
-            let why = not_below(&makes());
-            return state.ill_defined(why);
+            let fault = not_below(thread, within, call);
+            return state.ill_defined(fault);
         };
-        if let Some(fault) = library.fault(self.world, state.thread, call) {
-            let why = format!("{}: {fault}", makes());
-            return if within.is_some() { state.ill_defined(why) } else { state.fault(why, self.limit) };
+        if let Some(what) = library.fault(self.world, thread, call) {
+            let (is_of_body, makes) = (within.is_some(), makes(thread, within, call));
+            let fault = Fault { thread, call: Some(call.clone()), makes, what };
+            return if is_of_body { state.ill_defined(fault) } else { state.fault(fault, self.limit) };
         }
         let results = library.returns(self.world, &state.events, state.thread, call, state.cells);
         if results.is_empty() {

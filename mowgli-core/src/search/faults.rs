@@ -4,21 +4,23 @@
 //! forbid them. For example, a reader behind a barrier does not find the value from before. So a fault counts if some consistent
 //! execution has the calls of its thread and the first ones of each other thread.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
+use crate::search::fault::Fault;
 use crate::search::problem::Problem;
-use crate::search::runs::{Faulty, Stop};
+use crate::search::runs::{Faulty, Run, Stop};
 
 impl Problem<'_> {
     /// Returns the first of these faults that some execution has.
     ///
     /// # Errors
     /// The limit that cut the search short.
-    pub(crate) fn first_fault(&self, faults: impl Iterator<Item = Faulty>) -> Result<Option<String>, Stop> {
-        let mut seen = BTreeSet::new();
-        for Faulty { runs, thread, why, is_over } in faults {
+    pub(crate) fn first_fault(&self, faults: impl Iterator<Item = Faulty>) -> Result<Option<Fault>, Stop> {
+        // The beginnings that have no execution, and whether specifications cover them.
+        let mut known: BTreeMap<Vec<Run>, bool> = BTreeMap::new();
+        for Faulty { runs, thread, fault, is_over } in faults {
             let beginnings = runs.iter().enumerate().map(|(t, run)| {
                 let least = if t == thread { run.shapes.len() } else { 0 };
                 (least..=run.shapes.len()).rev().map(|length| run.beginning(length))
@@ -28,14 +30,20 @@ impl Problem<'_> {
                 if (self.limits.expired)() {
                     return Err(Stop::Time);
                 }
-                is_covered = is_covered || self.covers(&begun);
-                if seen.insert(begun.clone()) && self.has_execution(&begun, true)? {
-                    return Ok(Some(why));
+                if let Some(known) = known.get(&begun) {
+                    is_covered |= known;
+                    continue;
                 }
+                let searched = self.execution_of(&begun, true)?;
+                if searched.execution.is_some() {
+                    return Ok(Some(fault));
+                }
+                is_covered |= searched.is_covered;
+                known.insert(begun, searched.is_covered);
             }
             // If the client breaks an assumption whatever happens, no specification forbids what was read.
-            if !is_covered && is_over && self.has_execution(&runs, false)? {
-                return Ok(Some(why));
+            if !is_covered && is_over && self.execution_of(&runs, false)?.execution.is_some() {
+                return Ok(Some(fault));
             }
         }
         Ok(None)

@@ -66,6 +66,7 @@ use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::automorphism::Automorphism;
 use crate::search::coherence::Coherence;
+use crate::search::fault::Fault;
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooManyValues, Ways, Window, reads_of};
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
@@ -187,25 +188,33 @@ impl<'n> Position<'n> {
         self.point.frontier == Frontier::Ended
     }
 
-    /// Returns the fault of the call of the program that the thread would make next.
-    fn fault(&self) -> Option<&'n str> {
+    /// Returns the reason why the thread makes no further step; `None` if it may make one.
+    fn rest(&self) -> Option<Rest<'n>> {
         match &self.point.frontier {
-            Frontier::IllDefined(why) if self.point.within().is_none() => Some(why),
+            _ if self.stays => Some(Rest::Waits),
+            Frontier::IllDefined(fault) if self.point.within().is_none() => Some(Rest::Fault(fault)),
+            Frontier::Bound { .. } | Frontier::IllDefined(_) => Some(Rest::CutOff),
+            Frontier::Ended => Some(Rest::Ended),
+            Frontier::Never(_) | Frontier::Spins(_) => Some(Rest::Waits),
             _ => None,
         }
     }
 
-    /// True if the search ends here, because of a limit or of a body that is not well defined.
-    fn is_cut_off(&self) -> bool {
-        matches!(self.point.frontier, Frontier::Bound { .. } | Frontier::IllDefined(_)) && self.fault().is_none()
+    /// Returns the fault of the call of the program that the thread would make next.
+    fn fault(&self) -> Option<&'n Fault> {
+        if let Some(Rest::Fault(fault)) = self.rest() { Some(fault) } else { None }
     }
+}
 
-    /// True if the thread makes no further step.
-    fn rests(&self) -> bool {
-        self.stays
-            || self.fault().is_some()
-            || matches!(self.point.frontier, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
-    }
+/// The reason why a thread makes no further step.
+enum Rest<'n> {
+    Ended,
+    /// It waits for ever.
+    Waits,
+    /// It is at a call of the program that no program may make.
+    Fault(&'n Fault),
+    /// The search ends here, because of a limit or of a body that is not well defined.
+    CutOff,
 }
 
 /// One way in which a thread can continue.
@@ -402,8 +411,8 @@ fn faulty(ends: &Final<'_>) -> impl Iterator<Item = Faulty> {
         let runs = places.iter().map(|place| place.point.run().clone()).collect_vec();
         let is_over = places.iter().all(|place| place.has_ended() || place.fault().is_some());
         let faults =
-            places.into_iter().enumerate().filter_map(|(thread, place)| Some((thread, place.fault()?.to_owned())));
-        faults.map(move |(thread, why)| Faulty { runs: runs.clone(), thread, why, is_over }).collect_vec()
+            places.into_iter().enumerate().filter_map(|(thread, place)| Some((thread, place.fault()?.clone())));
+        faults.map(move |(thread, fault)| Faulty { runs: runs.clone(), thread, fault, is_over }).collect_vec()
     })
 }
 
@@ -604,7 +613,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             }
             return None;
         }
-        if let Some(place) = state.iter().find(|place| place.is_cut_off()) {
+        if let Some(place) = state.iter().find(|place| matches!(place.rest(), Some(Rest::CutOff))) {
             drop(prefixes);
             self.cut_off(&place.point.frontier);
             return None;
@@ -642,8 +651,8 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let mut best: Option<(usize, usize)> = None;
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
-            if place.rests() {
-                waits[t] = !place.has_ended() && place.fault().is_none();
+            if let Some(rest) = place.rest() {
+                waits[t] = matches!(rest, Rest::Waits);
                 continue;
             }
             let ways = known[t].get_or_insert_with(|| match place.point.frontier {
@@ -770,7 +779,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         match frontier {
             Frontier::Bound { place, remembered: true, .. } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
             Frontier::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
-            Frontier::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
+            Frontier::IllDefined(fault) => self.stop = Some(Stop::IllDefined(fault.clone())),
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ pub mod automorphism;
 mod coherence;
 pub mod denote;
 pub mod enumerate;
+pub mod fault;
 mod faults;
 pub mod flow;
 pub mod forbidden;

@@ -12,6 +12,7 @@ use crate::library::Hints;
 use crate::search::abstraction::replay;
 use crate::search::automorphism::Automorphism;
 use crate::search::denote::{Trace, Unfolder};
+use crate::search::fault::Fault;
 use crate::search::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::search::graph::Graph;
 use crate::search::problem::{Found, Problem};
@@ -34,8 +35,8 @@ pub struct Explored {
     pub traces: u64,
     /// The libraries whose specification does not cover some execution, because the program breaks an assumption.
     pub uncovered: BTreeSet<Name>,
-    /// The thread that makes a call which is not well defined, and the results of its calls before, if the search knows them.
-    pub undefined: Option<(Tid, Vec<Val>)>,
+    /// The results of the calls before one that is not well defined, of its thread, if the search knows them.
+    pub undefined: Option<Vec<Val>>,
 }
 
 /// The number of runs of a thread up to which a program counts as small. The search guesses values there, because that is
@@ -104,8 +105,8 @@ impl Problem<'_> {
                 SearchEnd::Late => break,
             }
         }
-        if let Some((why, place)) = undefined {
-            (explored.stop, explored.undefined) = (Some(Stop::IllDefined(why)), Some(place));
+        if let Some((fault, results)) = undefined {
+            (explored.stop, explored.undefined) = (Some(Stop::IllDefined(fault)), Some(results));
         }
         explored.uncovered = uncovered;
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
@@ -422,15 +423,16 @@ fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
 
 /// Returns the fault of an event that adds to a value that has no sum, because what it writes is then undefined. Also returns its
 /// thread, with the results of the calls before.
-fn undefined_sum(solver: &Solver<'_>) -> Option<(String, (Tid, Vec<Val>))> {
+fn undefined_sum(solver: &Solver<'_>) -> Option<(Fault, Vec<Val>)> {
     (0..solver.graph.len()).find_map(|s| {
         let place = &solver.graph.subs[s];
         let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
         (is_step && solver.value_written(s) == Some(Val::Top)).then(|| {
-            let event = solver.graph.events[place.event];
-            let why = "it adds to a value that is no number and no element of an array";
-            let own = solver.graph.events[..place.event].iter().filter(|e| e.thread == event.thread);
-            (format!("{} calls {}: {why}", event.thread, event.call), (event.thread, own.map(|e| e.ret).collect()))
+            let Event { thread, call, .. } = solver.graph.events[place.event];
+            let (thread, makes) = (*thread, format!("{thread} calls {call}"));
+            let what = "it adds to a value that is no number and no element of an array".to_owned();
+            let own = solver.graph.events[..place.event].iter().filter(|e| e.thread == thread);
+            (Fault { thread, call: Some(call.clone()), makes, what }, own.map(|e| e.ret).collect())
         })
     })
 }

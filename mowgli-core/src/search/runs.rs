@@ -18,6 +18,7 @@ use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::search::denote::{Trace, Unfolder, Unfolding};
+use crate::search::fault::Fault;
 use crate::stamp::Stamp;
 use crate::term::script::Script;
 use crate::value::Val;
@@ -115,7 +116,7 @@ pub(crate) struct Faulty {
     /// The thread at the call.
     pub thread: usize,
     /// The fault of the call.
-    pub why: String,
+    pub fault: Fault,
     /// True if no thread makes another call.
     pub is_over: bool,
 }
@@ -139,8 +140,8 @@ impl Skeleton {
 /// The reason why a search stopped before it was complete.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
-    /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
-    IllDefined(String),
+    /// A program or an implementation is not well defined (LOCO Def. 3.9).
+    IllDefined(Fault),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
     /// The same for a loop whose rounds affect later results.
@@ -251,7 +252,7 @@ pub struct Skeletons {
     /// For each thread the beginnings of runs that do not end.
     pub begun: Vec<Vec<Run>>,
     /// For each thread the runs up to a call that no program may make, with the fault.
-    pub faulty: Vec<Vec<(Run, String)>>,
+    pub faulty: Vec<Vec<(Run, Fault)>>,
     /// The reason why the computation was cut off, if it was.
     pub stop: Option<Stop>,
     /// Whether some thread can wait, or end a round of a loop without a break.
@@ -263,7 +264,7 @@ impl Skeletons {
     pub(crate) fn faults(&self) -> impl Iterator<Item = Faulty> + '_ {
         let all =
             self.faulty.iter().enumerate().flat_map(|(thread, own)| own.iter().map(move |faulty| (thread, faulty)));
-        all.flat_map(|(thread, (faulty, why))| {
+        all.flat_map(|(thread, (faulty, fault))| {
             let ended = |t: usize| self.threads[t].iter().flat_map(|s| &s.runs).map(|run| (run, true));
             let of_other = |t: usize| ended(t).chain(self.begun[t].iter().map(|run| (run, false))).collect_vec();
             let options = (0..self.threads.len()).map(|t| if t == thread { vec![(faulty, true)] } else { of_other(t) });
@@ -271,7 +272,7 @@ impl Skeletons {
                 is_over: choice.iter().all(|(_, has_ended)| *has_ended),
                 runs: choice.into_iter().map(|(run, _)| run.clone()).collect(),
                 thread,
-                why: why.clone(),
+                fault: fault.clone(),
             })
         })
     }
@@ -285,7 +286,7 @@ struct Guessed {
     /// because other threads may read them.
     begun: ThreadRuns,
     /// For each thread the runs up to a call that no program may make, with the fault.
-    faulty: Vec<Vec<(Run, String)>>,
+    faulty: Vec<Vec<(Run, Fault)>>,
     /// Whether some thread waits for a value that is missing, or has reached the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
@@ -355,8 +356,8 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
         let Unfolding { traces, waiting, discarded, faults, hit, hit_remembered, too_many, ill_defined } =
             unfolder.unfold(thread, program, &cells);
-        if let Some(why) = ill_defined {
-            stop = Some(Stop::IllDefined(why));
+        if let Some(fault) = ill_defined {
+            stop = Some(Stop::IllDefined(fault));
         } else if too_many {
             stop.get_or_insert(if (unfolder.expired)() { Stop::Time } else { Stop::Traces(thread) });
         } else if let (Some(place), None | Some(Stop::Loop(_))) = (hit_remembered, &stop) {
@@ -378,7 +379,7 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
             }
         }
         let of_fault =
-            |(trace, why): (&Trace, &String)| runs(vec![trace.clone()]).map(|run| (run, why.clone())).collect_vec();
+            |(trace, fault): (&Trace, &Fault)| runs(vec![trace.clone()]).map(|run| (run, fault.clone())).collect_vec();
         let faulty = faults.iter().flat_map(of_fault).filter(|(run, _)| justified(run).is_none()).collect();
         let mut begin = |traces: BTreeSet<Trace>| {
             let mut is_justified = false;

@@ -175,6 +175,14 @@ impl Continued {
     }
 }
 
+/// The result of a search for an execution of runs and of the calls that threads then owe.
+pub(super) struct Continuation {
+    /// True if specifications cover these calls, in some way in which the last ones return.
+    pub is_covered: bool,
+    /// The execution that was found, without the calls that threads owe.
+    pub execution: Option<Execution>,
+}
+
 /// Returns the pairs of a subevent of a later part and one of an earlier part.
 fn early(parts: &[StuckPart]) -> Matrix {
     Matrix::from_fn(parts.len(), |a, b| parts[a] > parts[b])
@@ -257,7 +265,7 @@ impl Problem<'_> {
                 }
                 let more = events.into_iter();
                 let next = more.fold(continued.clone(), |c, (event, shape)| c.with(event, shape, StuckPart::Returns));
-                let Some(execution) = self.continuation(execution, &next)? else { continue };
+                let Some(execution) = self.first_consistent(Some(execution), &next)? else { continue };
                 if leaves || self.can_return(idle, &next, Some(&execution))? {
                     return Ok(true);
                 }
@@ -269,27 +277,29 @@ impl Problem<'_> {
         Ok(false)
     }
 
-    /// True if some continuation repeats one more iteration of each loop that never ends. For example, no continuation
-    /// does if the iteration polls or receives, because no other operation or message is left.
-    fn goes_round(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
-        for next in self.with_rounds(continued, idle) {
-            if self.continuation(execution, &next)?.is_some() {
-                return Ok(true);
+    /// True if an execution stays as it is, by three conditions on its continuations.
+    ///  - One repeats one more iteration of each loop that never ends. For example, none does if the iteration polls or receives,
+    ///    because no other operation or message is left.
+    ///  - None leads out of a loop.
+    ///  - After such an iteration, no call returns in which a thread waits. For example, the iteration may send one more message.
+    fn stays(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
+        let rounds = self.with_rounds(continued, idle);
+        let found = |next| self.first_consistent(Some(execution), next).map(|found| Some((next, found?))).transpose();
+        let mut repeated = rounds.iter().filter_map(found);
+        let Some(first) = repeated.next().transpose()? else { return Ok(false) };
+        if self.comes_out(execution, continued, idle, self.world.threads.len())? {
+            return Ok(false);
+        }
+        if self.waiting_calls(idle).next().is_none() {
+            return Ok(true);
+        }
+        for again in std::iter::once(Ok(first)).chain(repeated) {
+            let (next, execution) = again?;
+            if self.can_return(idle, next, Some(&execution))? {
+                return Ok(false);
             }
         }
-        Ok(false)
-    }
-
-    /// True if a call in which a thread waits returns after one more iteration of each loop that never ends. For example, the
-    /// iteration sends one more message.
-    fn returns_later(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
-        for next in self.with_rounds(continued, idle) {
-            let Some(execution) = self.continuation(execution, &next)? else { continue };
-            if self.can_return(idle, &next, Some(&execution))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(true)
     }
 
     /// Appends one more iteration of each loop that never ends, in every way in which its calls can return.
@@ -365,12 +375,7 @@ impl Problem<'_> {
             if !repeats(self.libraries, &stuck.execution, &repeated) {
                 return Flow::Continue;
             }
-            let stays = self.goes_round(&stuck.execution, &so_far, idle).and_then(|goes_round| {
-                Ok(goes_round
-                    && !self.comes_out(&stuck.execution, &so_far, idle, self.world.threads.len())?
-                    && !self.returns_later(&stuck.execution, &so_far, idle)?)
-            });
-            match stays {
+            match self.stays(&stuck.execution, &so_far, idle) {
                 Ok(true) => visit(stuck),
                 Ok(false) => Flow::Continue,
                 Err(stop) => {
@@ -478,12 +483,7 @@ impl Problem<'_> {
     /// # Errors
     /// The limit that cut the search short.
     fn can_return(&self, idle: &[Idle], continued: &Continued, of: Option<&Execution>) -> Result<bool, Stop> {
-        let may_wait = |call: &Call| self.libraries.may_wait(self.world, call);
-        let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
-            Some(EndlessWait { at: WaitsAt::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
-            _ => None,
-        });
-        for returning in waiting.powerset().filter(|r| !r.is_empty()) {
+        for returning in self.waiting_calls(idle).powerset().filter(|r| !r.is_empty()) {
             let mut all = vec![continued.clone()];
             for (thread, call) in returning {
                 let ways = |c: Continued| self.with_ways(thread, call, c, StuckPart::Returns);
@@ -496,6 +496,16 @@ impl Problem<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Returns the calls in which threads wait for others.
+    fn waiting_calls<'i>(&self, idle: &'i [Idle]) -> impl Iterator<Item = (Tid, &'i Call)> {
+        idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
+            Some(EndlessWait { at: WaitsAt::Call(call), .. }) if self.libraries.may_wait(self.world, call) => {
+                Some((Tid::from_index(t), call))
+            }
+            _ => None,
+        })
     }
 
     /// Returns the ways in which a call can return to a thread after these runs.
@@ -512,11 +522,6 @@ impl Problem<'_> {
         events.flat_map(shapes).collect()
     }
 
-    /// Returns a continuation of an execution with these runs. What threads still owe is not part of it.
-    fn continuation(&self, of: &Execution, continued: &Continued) -> Result<Option<Execution>, Stop> {
-        self.first_consistent(Some(of), continued)
-    }
-
     /// Returns a consistent execution of these runs and of the calls that threads then owe, without the latter. No later part comes
     /// before an earlier one, every specification covers them, and the execution continues another one, if one is given.
     fn first_consistent(&self, of: Option<&Execution>, continued: &Continued) -> Result<Option<Execution>, Stop> {
@@ -527,37 +532,32 @@ impl Problem<'_> {
                 library.is_well_formed(self.world, &own)
             })
         };
-        self.first_said(of, continued, &|library: &dyn Hints, own: &[&Event]| {
-            library.admits(self.world, own) && (!was_covered(library) || library.is_well_formed(self.world, own))
-        })
+        Ok(self.continuation(of, continued, &was_covered)?.execution)
     }
 
-    /// True if an execution of these runs may be consistent. It may be one that no specification covers.
-    pub(super) fn has_execution(&self, runs: &[Run], is_covered: bool) -> Result<bool, Stop> {
-        let is_said = |library: &dyn Hints, own: &[&Event]| {
-            library.admits(self.world, own) && (!is_covered || library.is_well_formed(self.world, own))
-        };
-        Ok(self.first_said(None, &Continued::new(runs.iter()), &is_said)?.is_some())
+    /// Searches an execution of these runs. If it need not be covered, it may be one that no specification covers.
+    pub(super) fn execution_of(&self, runs: &[Run], is_covered: bool) -> Result<Continuation, Stop> {
+        self.continuation(None, &Continued::new(runs.iter()), &|_| is_covered)
     }
 
-    /// True if specifications cover these runs, together with the calls that threads then owe.
-    pub(super) fn covers(&self, runs: &[Run]) -> bool {
-        let is_covered = |library: &dyn Hints, own: &[&Event]| library.is_well_formed(self.world, own);
-        let all = self.with_unfinished(Continued::new(runs.iter()));
-        all.iter().any(|continued| self.all_say(&continued.events(), is_covered))
-    }
-
-    /// Returns a consistent execution as [`Self::first_consistent`] does, if `is_said` holds of each library and its calls.
-    fn first_said(
+    /// Searches a consistent execution as [`Self::first_consistent`] does, which the libraries that `must_cover` them cover.
+    fn continuation(
         &self,
         of: Option<&Execution>,
         continued: &Continued,
-        is_said: &dyn Fn(&dyn Hints, &[&Event]) -> bool,
-    ) -> Result<Option<Execution>, Stop> {
+        must_cover: &dyn Fn(&dyn Hints) -> bool,
+    ) -> Result<Continuation, Stop> {
+        let covers = |library: &dyn Hints, own: &[&Event]| library.is_well_formed(self.world, own);
+        let mut searched = Continuation { is_covered: false, execution: None };
         for mut continued in self.with_unfinished(continued.clone()) {
             // The search leaves out iterations from which nothing reads, and these are the given ones.
             continued.skeletons.iter_mut().for_each(|skeleton| skeleton.runs[0].trace.rounds.clear());
-            if !self.all_say(&continued.events(), is_said) {
+            let events = continued.events();
+            searched.is_covered |= self.all_say(&events, covers);
+            let is_said = |library: &dyn Hints, own: &[&Event]| {
+                library.admits(self.world, own) && (!must_cover(library) || covers(library, own))
+            };
+            if !self.all_say(&events, is_said) {
                 continue;
             }
             let graph = Graph::new(self.world, continued.skeletons.iter().collect());
@@ -580,11 +580,14 @@ impl Problem<'_> {
             });
             match end {
                 SearchEnd::Late => return Err(Stop::Time),
-                _ if found.is_some() => return Ok(found.map(|all| happened(all, &continued.parts.concat()))),
+                _ if found.is_some() => {
+                    searched.execution = found.map(|all| happened(all, &continued.parts.concat()));
+                    return Ok(searched);
+                }
                 _ => {}
             }
         }
-        Ok(None)
+        Ok(searched)
     }
 }
 

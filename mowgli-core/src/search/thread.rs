@@ -14,7 +14,8 @@ use typed_arena::Arena;
 use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
-use crate::search::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, not_below, unrolled};
+use crate::search::denote::{ReplacedCall, Trace, unrolled};
+use crate::search::fault::{Fault, breaks_out, does_nothing, makes, not_below};
 use crate::search::runs::{Run, Skeleton, with_room};
 use crate::search::thin_air::SeenStamps;
 use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
@@ -59,8 +60,8 @@ pub enum Frontier {
         /// True if later results depend on the iterations.
         remembered: bool,
     },
-    /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
-    IllDefined(String),
+    /// The thread comes to a call that nobody may make, or its body is not well defined (LOCO Def. 3.9).
+    IllDefined(Fault),
 }
 
 /// A node of a thread's unfolding: its events so far, its frontier, and the program that remains.
@@ -421,7 +422,7 @@ impl<'n> Threads<'_, 'n> {
                 }
                 CodePoint::Escaped => Err(match code.within() {
                     None => Frontier::Discarded,
-                    Some(call) => Frontier::IllDefined(breaks_out(&run.trace.calls[call].event.call)),
+                    Some(call) => Frontier::IllDefined(breaks_out(thread, &run.trace.calls[call].event.call)),
                 }),
                 CodePoint::Late(place) => {
                     Err(Frontier::Bound { place, start: run.trace.events.len(), remembered: true })
@@ -443,12 +444,13 @@ impl<'n> Threads<'_, 'n> {
             return Ok(());
         }
         let within = code.within();
-        let makes = || makes(thread, within.map(|g| &run.trace.calls[g].event.call), &call);
+        let within_call = within.map(|g| &run.trace.calls[g].event.call);
         let Some(library) = self.libraries.get(call.library) else {
-            return Err(Frontier::IllDefined(not_below(&makes())));
+            return Err(Frontier::IllDefined(not_below(thread, within_call, &call)));
         };
-        if let Some(fault) = library.fault(self.world, thread, &call) {
-            return Err(Frontier::IllDefined(format!("{}: {fault}", makes())));
+        if let Some(what) = library.fault(self.world, thread, &call) {
+            let makes = makes(thread, within_call, &call);
+            return Err(Frontier::IllDefined(Fault { thread, call: Some(call), makes, what }));
         }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {
@@ -576,7 +578,7 @@ fn left(v: Val, start: usize, run: &mut Run, code: &mut CodeState) -> Result<(),
     let call = code.within().expect("it is in a body");
     let replaced = &mut run.trace.calls[call].event;
     if run.trace.events.len() == start {
-        return Err(Frontier::IllDefined(does_nothing(&replaced.call)));
+        return Err(Frontier::IllDefined(does_nothing(replaced.thread, &replaced.call)));
     }
     replaced.ret = v;
     code.leave(v);

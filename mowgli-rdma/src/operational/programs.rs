@@ -12,6 +12,7 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
+use mowgli_core::search::fault::Fault;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::Implementations;
@@ -157,7 +158,10 @@ impl<'a> Programs<'a> {
         let next = match next {
             _ if known.is_some() => Next::Cut(Stop::Rounds(format!("{tid}: a loop that never looks"))),
             Next::Call(call) => match fault(&self.world, tid, &call) {
-                Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
+                Some(what) => {
+                    let makes = format!("{tid} calls {call} of {}", call.library);
+                    Next::Cut(Stop::IllDefined(Fault { thread: tid, call: Some(call), makes, what }))
+                }
                 None => Next::Call(call),
             },
             other => other,

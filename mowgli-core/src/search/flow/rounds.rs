@@ -28,7 +28,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     pub(super) fn idle(&mut self, state: &Positions<'n>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
-        let waits = |t: usize| !state[t].rests();
+        let waits = |t: usize| state[t].rest().is_none();
         let mut going = self.going(state, &waits, &|_| false, prefix, any).into_iter().peekable();
         let of_thread = |(t, place): (usize, &Position<'n>)| -> Vec<Last<'n>> {
             let rounds = going.next_if(|(thread, _)| *thread == t).map_or_else(Vec::new, |(_, rounds)| rounds);

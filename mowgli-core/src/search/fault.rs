@@ -1,0 +1,51 @@
+//! Faults: calls that nobody may make, and bodies that are not well defined.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Call;
+use crate::ids::Tid;
+
+/// A call that nobody may make, or a body that is not well defined (LOCO Def. 3.9).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Fault {
+    /// The thread.
+    pub thread: Tid,
+    /// The call, or the one with the body. `None` for an operation that a card makes later.
+    pub call: Option<Call>,
+    /// The thread and the call in words.
+    pub makes: String,
+    /// The fault in words.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.makes, self.what)
+    }
+}
+
+/// Describes a call of a thread, with the enclosing call if there is one.
+pub(crate) fn makes(thread: Tid, within: Option<&Call>, call: &Call) -> String {
+    let within = within.map(|c| format!(", in the body of {c} of {},", c.library));
+    format!("{thread}{} calls {call} of {}", within.unwrap_or_default(), call.library)
+}
+
+/// Returns the fault of a call of a library that is missing.
+pub(crate) fn not_below(thread: Tid, within: Option<&Call>, call: &Call) -> Fault {
+    let makes = makes(thread, within, call) + ", which is not among the libraries below";
+    Fault { thread, call: Some(call.clone()), makes, what: "put it among those that the entry is built on".to_owned() }
+}
+
+/// Returns the fault of a body that breaks out of a loop of its caller.
+pub(crate) fn breaks_out(thread: Tid, call: &Call) -> Fault {
+    let makes = format!("the body of {call} of {} ends with a break", call.library);
+    Fault { thread, call: Some(call.clone()), makes, what: "let it break only within a loop".to_owned() }
+}
+
+/// Returns the fault of a body with a run that makes no call.
+pub(crate) fn does_nothing(thread: Tid, call: &Call) -> Fault {
+    let makes = format!("the body of {call} of {} has a run without a call", call.library);
+    Fault { thread, call: Some(call.clone()), makes, what: "let it make one, which can stand for it".to_owned() }
+}
