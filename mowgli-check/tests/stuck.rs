@@ -529,6 +529,20 @@ fn verdict_of_both(text: &str) -> &'static str {
     answer.verdict(&test).text()
 }
 
+/// A thread that waits for one of the values that a loop writes in turn finds it.
+#[test]
+fn values_that_a_loop_writes_in_turn_are_found() {
+    let liveness = |awaited: u8| {
+        let rows = format!(" while true {{ | await x = {awaited} ;\n x := 1 | y := 1 ;\n x := 2 | ;\n }} | ;\n");
+        let test =
+            parsed(&format!("RDMA_TSO t {{ x@1 = 0; y@1 = 0; }}\n P1@1 | P2@1 ;\n{rows}hangs (P1)\nhangs (P2)\n"));
+        solve_with(Engine::Both, &test, Limits::default()).unwrap().liveness
+    };
+    assert_eq!(liveness(1), [Some(true), Some(false)]);
+    assert_eq!(liveness(2), [Some(true), Some(false)]);
+    assert_eq!(liveness(3), [Some(true), Some(true)]);
+}
+
 /// A thread that may crash need not. If it waits for ever, who waits for its end does too.
 #[test]
 fn who_waits_for_the_end_of_a_thread_that_waits_is_stuck() {
