@@ -19,7 +19,7 @@ use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, 
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementation, add_parts};
 use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, World};
+use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_rdma::Network;
 use serde::Serialize;
@@ -52,8 +52,8 @@ pub struct Checked {
     pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries,
-    /// The form of the declarations of its objects.
-    pub form: Option<DeclarationForm>,
+    /// The form of the declarations of its objects, and its methods.
+    pub own: print::OwnLibrary,
     /// The network of the memory model, if it has one.
     pub network: Option<Network>,
     /// The report of the check.
@@ -237,7 +237,7 @@ fn answer(
         bound: entry.covered(bound, &|| options.deadline.expired() || (options.stops)()),
         larger: larger(variant, bound),
         libraries,
-        form: entry.library()?.object(),
+        own: print::OwnLibrary::of(entry.library()?),
         network: entry.memory.switches.map(|switches| switches.network),
         report,
         time: start.elapsed(),
@@ -532,7 +532,7 @@ impl Checked {
 
     /// Returns the dialect of its clients.
     fn dialect(&self) -> print::Dialect {
-        print::Dialect::with(self.model(), Name::new(self.library), self.form)
+        print::Dialect::with(self.model(), self.own)
     }
 
     /// Prints the client that does not end, and its stuck execution; empty if the check found none.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
 use mowgli_check::litmus::parse::{parse, parse_in};
-use mowgli_check::litmus::print;
+use mowgli_check::litmus::print::{self, Dialect, OwnLibrary};
 use mowgli_check::litmus::run::{Answer, Engine, TestVerdict, replaced, solve, solve_in, solve_with};
 use mowgli_check::litmus::stuck::{self, StuckKind};
-use mowgli_check::litmus::test::Test;
+use mowgli_check::litmus::test::{Arg, Model, Statement, Test};
 use mowgli_core::search::problem::Limits;
 use mowgli_core::simple::Simple;
+use mowgli_core::soundness::client::Client;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::Returns;
 use mowgli_libraries::prelude::*;
@@ -819,4 +820,19 @@ fn calls_of_own_libraries_wait() {
     let waits = stuck("Stuck a=0;", &["  P1 at line 3, a := g.take"]);
     assert_eq!(kinds(" P1@1 ;\n a := g.take ;\n"), (true, waits));
     assert_eq!(kinds(" P1@1 | P2@1 ;\n a := g.take | g.open(2) ;\n"), (false, vec![]));
+}
+
+/// A location that is data of an own library is printed as the parser reads it.
+#[test]
+fn calls_of_own_libraries_are_read_as_they_were() {
+    let catalogue = Catalogue::with([Entry::rdma(gate(), Sv)]).unwrap();
+    let text = "RDMA_WAIT t { x@1 = 0; gate g; }\n P1@1 ;\n g.open(&x) ;\n";
+    let test = parse_in(&catalogue, "t", text).unwrap();
+    let [Statement::Call { library, method, args, .. }] = &test.threads[0].statements[..] else { panic!("one call") };
+    let args = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { panic!("{text}") }).collect_vec();
+    let client = Client { threads: vec![vec![Call::new(*library, method, &args)]] };
+    let dialect = Dialect::with(Model::RDMA_WAIT, OwnLibrary::of(&gate()));
+    let printed = print::client(dialect, "t", &test.world, &client, &[]);
+    let again = parse_in(&catalogue, "t", &printed).unwrap_or_else(|error| panic!("{printed}{error}"));
+    assert_eq!(again.threads[0].statements, test.threads[0].statements, "{printed}");
 }

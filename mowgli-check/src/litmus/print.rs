@@ -6,8 +6,10 @@ use std::fmt::{Display, Write as _};
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::library::Hints;
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
+use mowgli_core::term::method::{self, Method};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_libraries::entry::Entry;
@@ -24,17 +26,18 @@ pub fn register(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// Prints a call without its register.
+/// Prints a call without its register. A location in a call of a user's library is printed as a place: see also [`Dialect::statement`].
 #[must_use]
 pub fn statement(call: &Call) -> String {
     let args: Vec<Arg> = call.args.iter().map(|v| Arg::Val(*v)).collect();
-    made(call.library, call.method.text(), &args)
+    made(call.library, call.method.text(), &args, None)
 }
 
-/// Prints a call with these arguments.
-fn made(library: Name, method: &str, args: &[Arg]) -> String {
-    let takes = builtin(library).and_then(|l| l.method(method)).map_or(&[][..], |m| m.takes);
-    // A user's library has no method table here. Its computed arguments are data, because objects are named.
+/// Prints a call with these arguments. `own` is its method, if it is of a user's library and known.
+fn made(library: Name, method: &str, args: &[Arg], own: Option<&Method>) -> String {
+    let known = builtin(library).and_then(|l| l.method(method)).or(own);
+    let takes = known.map_or(&[][..], |m| m.takes);
+    // Of an unknown method, computed arguments are data, because objects are named.
     let is_place =
         |(at, arg): (usize, &Arg)| takes.get(at).map_or(matches!(arg, Arg::Val(_)), |(_, kind)| kind.is_object());
     let texts: Vec<String> = args.iter().enumerate().map(|(at, arg)| argument(arg, is_place((at, arg)))).collect();
@@ -123,21 +126,48 @@ fn parentheses(texts: impl Iterator<Item = String>) -> String {
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     model: Model,
-    own: Option<(Name, DeclarationForm)>,
+    own: Option<OwnLibrary>,
+}
+
+/// A library that is not built in.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnLibrary {
+    /// Its name.
+    pub name: Name,
+    /// The form of the declarations of its objects.
+    pub form: Option<DeclarationForm>,
+    /// Its method table.
+    pub methods: &'static [Method],
+}
+
+impl OwnLibrary {
+    /// Returns what statements need of a library.
+    #[must_use]
+    pub fn of(library: &dyn Hints) -> Self {
+        Self { name: library.name(), form: library.object(), methods: library.methods() }
+    }
 }
 
 impl Dialect {
-    /// Returns the dialect of a model in which objects of this library have this form.
+    /// Returns the dialect of a model with this library.
     #[must_use]
-    pub fn with(model: Model, library: Name, form: Option<DeclarationForm>) -> Self {
-        Self { model, own: form.map(|form| (library, form)) }
+    pub fn with(model: Model, own: OwnLibrary) -> Self {
+        Self { model, own: Some(own) }
+    }
+
+    /// Prints a call without its register.
+    #[must_use]
+    pub fn statement(&self, call: &Call) -> String {
+        let args: Vec<Arg> = call.args.iter().map(|v| Arg::Val(*v)).collect();
+        let own = self.own.filter(|own| own.name == call.library);
+        made(call.library, call.method.text(), &args, own.and_then(|own| method::find(own.methods, call)))
     }
 
     /// Returns the dialect of the clients of an entry.
     #[must_use]
     pub fn of(entry: &Entry) -> Self {
-        let form = entry.library().ok().and_then(|library| library.object());
-        Self::with(Model::of(&entry.memory.libraries), Name::literal(entry.name), form)
+        let own = entry.library().ok().map(OwnLibrary::of);
+        Self { model: Model::of(&entry.memory.libraries), own }
     }
 }
 
@@ -158,7 +188,7 @@ fn declarations(dialect: Dialect, world: &World, name: &dyn Fn(Tid) -> String, o
         let _ = writeln!(out, "  crash({crashes});");
     }
     for (&x, object) in &world.objects {
-        let form = own.filter(|(library, _)| *library == object.library).map(|(_, form)| form);
+        let form = own.filter(|own| own.name == object.library).and_then(|own| own.form);
         let form = form.or_else(|| builtin(object.library)?.object);
         let parts: &[DeclarationPart] = if model == Model::X86Tso { &[] } else { &[DeclarationPart::Home] };
         let usual = match Model::notation_of(object.library) {
@@ -239,12 +269,12 @@ pub fn written(test: &Test, statement: &Statement) -> String {
                 _ => arg.clone(),
             };
             let args: Vec<Arg> = args.iter().map(literal).collect();
-            format!("{}{}", target(*register), made(*library, method, &args))
+            format!("{}{}", target(*register), made(*library, method, &args, None))
         }
         Statement::Set(register, arg) => format!("{register} := {}", argument(arg, false)),
         Statement::Await { call, until, value } => {
             let Statement::Call { register, library, method, args } = &**call else { unreachable!("it is a call") };
-            let made = made(*library, method, args);
+            let made = made(*library, method, args, None);
             format!("{}await {made} {until} {}", target(*register), argument(value, false))
         }
         Statement::Assume(c) => format!("assume {}", guard(c)),
@@ -259,7 +289,7 @@ pub fn written(test: &Test, statement: &Statement) -> String {
 #[must_use]
 pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
     let results = client.threads.iter().zip(&outcome.outputs).flat_map(|(calls, &output)| results(calls, output));
-    results.enumerate().map(|(i, v)| (register(i), v.to_string())).collect()
+    results.enumerate().map(|(i, v)| (register(i), v.literal())).collect()
 }
 
 /// Returns the results of the calls that return something, from the results of all calls.
@@ -290,6 +320,11 @@ pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
 /// Prints the statements of each thread. `outputs` are the results of the calls of each, where they are known.
 #[must_use]
 pub fn statements(client: &Client, outputs: &[Val]) -> Vec<Vec<String>> {
+    printed(client, outputs, &statement)
+}
+
+/// Prints the statements of each thread with this text of a call.
+fn printed(client: &Client, outputs: &[Val], statement: &dyn Fn(&Call) -> String) -> Vec<Vec<String>> {
     let mut used = 0;
     let mut column = |(thread, calls): (usize, &Vec<Call>)| {
         let results = outputs.get(thread).map_or(&[][..], |&output| parts(output));
@@ -345,7 +380,8 @@ fn text(dialect: Dialect, name: &str, about: Option<&str>, world: &World, statem
 /// thread, where they are known.
 #[must_use]
 pub fn client(of: impl Into<Dialect>, name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    text(of.into(), name, None, world, statements(client, outputs))
+    let dialect: Dialect = of.into();
+    text(dialect, name, None, world, printed(client, outputs, &|call| dialect.statement(call)))
 }
 
 /// Prints a client as a litmus test, with the assertion that this outcome is forbidden.
@@ -371,7 +407,13 @@ pub fn conjunction<V: Display>(values: &[(String, V)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mowgli_core::ids::Wid;
+    use mowgli_core::term::method::ArgumentKind;
+
     use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::litmus::callables::Callable;
+    use crate::litmus::parse::parse;
 
     /// A counterexample of a library that is not built in has the form of its declarations.
     #[test]
@@ -381,7 +423,96 @@ mod tests {
         world.objects.insert(Loc::new("x"), Object::new(log).members(&[Tid(1), Tid(2)]));
         let client = Client { threads: vec![vec![Call::new(log, "Append", &[Loc::new("x").into()])], Vec::new()] };
         let form = DeclarationForm { kind: "log", parts: &[DeclarationPart::Roles] };
-        let text = self::client(Dialect::with(Model::RDMA_WAIT, log, Some(form)), "t", &world, &client, &[]);
+        let own = OwnLibrary { name: log, form: Some(form), methods: &[] };
+        let text = self::client(Dialect::with(Model::RDMA_WAIT, own), "t", &world, &client, &[]);
         assert!(text.contains("  log x = P1 -> {P2};\n"), "{text}");
+    }
+
+    /// Returns a world with words and two objects of a library.
+    fn world_of(model: Model, library: &Callable) -> World {
+        let mut world = World::new(if model == Model::X86Tso { 1 } else { 2 }, &[Node(1), Node(1)]);
+        let parts = library.object.map_or(&[][..], |form| form.parts);
+        let init = parts.iter().find_map(|part| match part {
+            DeclarationPart::Words | DeclarationPart::Values => Some(2),
+            DeclarationPart::Tuple { least } => Some(*least),
+            _ => None,
+        });
+        let init = init.map_or(Val::Int(0), |n| Val::tuple(&vec![Val::Int(0); n]));
+        let object = Object::new(library.name).at(Node(1)).init(init).members(&[Tid(1), Tid(2)]).size(2);
+        for (x, object) in [("x", Object::new(model.memory()).at(Node(1))), ("o", object.clone()), ("p", object)] {
+            world.objects.insert(Loc::new(x), object);
+        }
+        world
+    }
+
+    /// Returns a random value of a kind; a location may be data, too.
+    fn random_value(rng: &mut fastrand::Rng, kind: ArgumentKind, objects: &[Loc]) -> Val {
+        let location = |rng: &mut fastrand::Rng| Val::Loc(objects[rng.usize(..objects.len())]);
+        match kind {
+            ArgumentKind::Value => match rng.u8(..6) {
+                0 => Val::Bot,
+                1 => Val::Bool(rng.bool()),
+                2 => Val::tuple(&[Val::Int(1), location(rng)]),
+                3 => Val::Int(-1),
+                _ => location(rng),
+            },
+            ArgumentKind::Node => Node(1).into(),
+            ArgumentKind::Nodes => Val::Nodes([Node(1)].into_iter().collect()),
+            ArgumentKind::Thread => Tid(2).into(),
+            ArgumentKind::Id => {
+                if rng.bool() {
+                    Val::NoWid
+                } else {
+                    Wid(Name::new("d")).into()
+                }
+            }
+            ArgumentKind::Way => Way::USUAL.into(),
+            _ => location(rng),
+        }
+    }
+
+    /// The parser reads each printed call as it was.
+    #[test]
+    fn printed_calls_are_read_as_they_were() {
+        let mut rng = fastrand::Rng::with_seed(41);
+        let (mut calls, mut with_locations) = (0, 0);
+        for model in [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc, Model::X86Tso] {
+            for library in Catalogue::builtin().known(model).all() {
+                let (world, own) = (world_of(model, library), [Loc::new("o"), Loc::new("p")]);
+                let word = [Loc::new("x")];
+                let methods =
+                    library.methods.iter().filter(|m| (m.is_of_object() || m.is_statement) && !m.takes_several());
+                for method in methods.flat_map(|m| std::iter::repeat_n(*m, 20)) {
+                    let objects = |kind| if kind == ArgumentKind::Value { &word[..] } else { &own };
+                    let args = method.takes.iter().map(|(_, kind)| random_value(&mut rng, *kind, objects(*kind)));
+                    let call = Call::new(library.name, method.name, &args.collect::<Vec<_>>());
+                    if library.fault(&world, Tid(1), &call).is_some() {
+                        continue;
+                    }
+                    let client = Client { threads: vec![vec![call.clone()], Vec::new()] };
+                    let text = self::client(model, "t", &world, &client, &[]);
+                    let Ok(read) = parse("t", &text) else { panic!("{text}{:?}", parse("t", &text)) };
+                    let [Statement::Call { library, method, args, .. }] = &read.threads[0].statements[..] else {
+                        panic!("{text}")
+                    };
+                    let args = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { panic!("{text}") });
+                    assert_eq!(Call::new(*library, method, &args.collect::<Vec<_>>()), call, "{text}");
+                    calls += 1;
+                    with_locations += usize::from(text.contains('&'));
+                }
+            }
+        }
+        assert!(calls > 1000 && with_locations > 200, "{calls} {with_locations}");
+    }
+
+    /// A condition has a location as data, as the parser reads it.
+    #[test]
+    fn locations_in_conditions_are_data() {
+        let mut world = World::new(1, &[Node(1)]);
+        world.objects.insert(Loc::new("x"), Object::new(Model::RDMA_WAIT.memory()).at(Node(1)));
+        let read = Call::new(Model::RDMA_WAIT.memory(), "Read", &[Loc::new("x").into()]);
+        let outcome = Outcome { outputs: vec![Val::tuple(&[Loc::new("x").into()])], finals: Vec::new() };
+        let text = forbidden(Model::RDMA_WAIT, "t", &world, &Client { threads: vec![vec![read]] }, &outcome);
+        assert!(text.ends_with("forbidden (a=&x)\n") && parse("t", &text).is_ok(), "{text}");
     }
 }
