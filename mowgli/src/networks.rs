@@ -11,6 +11,7 @@ pub mod cases;
 pub(crate) mod run;
 pub mod shown;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
@@ -132,6 +133,7 @@ impl TableCell {
 }
 
 /// A request for a table.
+#[derive(Clone, Copy)]
 pub struct TableRequest<'a> {
     /// True for the entries to check; the others may stand below them.
     pub is_chosen: &'a dyn Fn(&Entry) -> bool,
@@ -178,13 +180,19 @@ pub fn decide(entries: &mut [Entry], ask: &TableRequest<'_>, visit: &mut dyn FnM
     }
 }
 
-/// Decides the cell of an entry that was moved to a network.
+/// Decides the cell of an entry that was moved to a network. It asks for the bounds of an entry once, because they may come from an
+/// enumeration of its clients.
 fn cell(
     entries: &mut [Entry],
     at: usize,
     (network, moved): (Network, Result<(), InputError>),
     ask: &TableRequest<'_>,
 ) -> TableCell {
+    let known = RefCell::new(BTreeMap::new());
+    let bounds = |entry: &Entry| -> Vec<Bound> {
+        known.borrow_mut().entry(entry.name).or_insert_with(|| (ask.bounds)(entry)).clone()
+    };
+    let ask = &TableRequest { bounds: &bounds, ..*ask };
     let checked = moved.and_then(|()| checked(entries, at, ask));
     let mut cell = TableCell::of(&entries[at], network, &(ask.bounds)(&entries[at]), checked);
     if ask.repair && cell.is_wrong() {

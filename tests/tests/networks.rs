@@ -1,5 +1,6 @@
 //! Networks: on each of them the axioms and the machine have the same outcomes, and those that promise less have more.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -626,6 +627,30 @@ fn locks_are_taken_twice_on_each_network() {
     assert_eq!(verdicts["wlock"], ["sound", "stuck", "stuck", "stuck"]);
     assert_eq!(verdicts["nlock"], ["sound", "sound", "stuck", "stuck"]);
     assert_eq!(verdicts["trylock"], ["sound", "sound", "stuck", "stuck"]);
+}
+
+/// Bounds may cost an enumeration of clients, so a cell asks for them once, with its repair.
+#[test]
+fn bounds_of_a_cell_are_asked_for_once() {
+    let asked = RefCell::new(Vec::new());
+    let networks = ["cxi", "rc"].map(|name| Network::named(name).expect("a preset"));
+    let ask = TableRequest {
+        is_chosen: &|entry| entry.name == "sv",
+        networks: &networks,
+        bounds: &|entry| {
+            asked.borrow_mut().push(entry.name);
+            vec![entry.through()]
+        },
+        through: false,
+        repair: true,
+        prove: None,
+        options: &CheckOptions::default,
+        share: None,
+    };
+    let mut verdicts = Vec::new();
+    decide(&mut mowgli_libraries::catalogue::catalogue(), &ask, &mut |cell| verdicts.push(cell.verdict));
+    assert_eq!(verdicts, ["unsound", "sound"]);
+    assert_eq!(asked.into_inner(), ["sv", "sv"]);
 }
 
 /// Decides libraries on networks within the bound of [`Entry::through`], with repairs.
