@@ -67,6 +67,15 @@ fn are_in_order(events: &[&Event], may_follow: fn(Option<Method>, Option<Method>
     last_calls(events, may_follow).is_some_and(|last| last.values().all(|&last| may_follow(Some(last), None)))
 }
 
+/// Returns the Rel of an attempt or an Acq in a round, or the attempt or the Acq of a Rel.
+fn partner<'e>(round: &[&'e Event], at: usize) -> Option<&'e Event> {
+    let is_rel = |e: &Event| matches!(Method::of(&e.call), Method::Rel { .. });
+    let is_same = |other: &&&Event| other.call.loc(0) == round[at].call.loc(0);
+    let before = || round[..at].iter().rfind(is_same);
+    let next = if is_rel(round[at]) { before() } else { round[at + 1..].iter().find(is_same) };
+    next.copied().filter(|other| is_rel(other) != is_rel(round[at]))
+}
+
 /// Returns the locks that a thread still has to release.
 fn held(events: &[&Event]) -> Vec<Loc> {
     let last = last_calls(events, may_follow).unwrap_or_default();
@@ -139,9 +148,12 @@ impl Hints for Trylock {
         are_in_order(events, keeps_nothing)
     }
 
-    /// A round in which each attempt has its Rel leaves each lock as it found it, as of [`crate::lock::Lock`].
+    /// A round in which each attempt that succeeds has its Rel leaves each lock as it found it, as of [`crate::lock::Lock`].
     fn remembers(&self, _: &World, earlier: &[Event], round: &[Event]) -> bool {
-        let round = of_library(TRYLOCK, round);
+        let all = of_library(TRYLOCK, round);
+        let looks = |e: &Event| self.only_looks(e);
+        let is_idle = |at: usize| looks(all[at]) && partner(&all, at).is_none_or(looks);
+        let round = (0..all.len()).filter(|&at| !is_idle(at)).map(|at| all[at]).collect::<Vec<_>>();
         !are_in_order(&round, keeps_nothing) || meets(&held(&of_library(TRYLOCK, earlier)), &round)
     }
 

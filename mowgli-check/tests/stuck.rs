@@ -306,6 +306,16 @@ fn loops_that_leave_objects_as_they_were_are_decided() {
     }
 }
 
+/// An attempt that failed needs no release, so a round with one and a write that nobody reads is left out.
+#[test]
+fn rounds_with_failed_attempts_are_left_out() {
+    let (test, answer) = solved(
+        "RDMA_WAIT t { try lock l@1; x@1 = 0; y@1 = 0; }\n P1@1 | P2@1 ;\n a := 0 | x := 1 ;\n while a = 0 { | ;\n c := l.tryacq | ;\n \
+         assume c = false | ;\n y := 1 | ;\n a := x | ;\n } | ;\nends\n",
+    );
+    assert_eq!(answer.verdict(&test), TestVerdict::Holds);
+}
+
 /// To await that a call is true is to await that it is not false, for each method with a truth value.
 #[test]
 fn truth_values_are_awaited_in_two_ways() {
