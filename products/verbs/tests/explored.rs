@@ -1193,9 +1193,16 @@ fn what_a_replay_denies_is_said() {
 }
 
 fn what_a_thread_has_beside_memory_is_state() {
-    for (case, expected) in
-        [(1, &[&[0][..], &[1]][..]), (2, &[&[0], &[1]]), (3, &[&[1]]), (4, &[&[2]]), (5, &[&[1 << 20, 0]])]
-    {
+    for (case, expected) in [
+        (1, &[&[0][..], &[1]][..]),
+        (2, &[&[0], &[1]]),
+        (3, &[&[1]]),
+        (4, &[&[2]]),
+        (5, &[&[1 << 20, 0]]),
+        (8, &[&[0], &[34]]),
+        (9, &[&[2]]),
+        (10, &[&[10], &[11]]),
+    ] {
         let ran = of_device("kept.c", &[&format!("K={case}"), "BROADCASTS=1"], &["--json"]);
         assert_eq!(all_values(&ran, &case.to_string()), expected.iter().map(|v| v.to_vec()).collect(), "{case}");
     }

@@ -34,8 +34,31 @@ __attribute__((noinline)) static void rounds(unsigned how)
 	__asm__ volatile("ldmxcsr %0" ::"m"(how));
 	how = 0;
 }
+/* Both calls leave the same behind, but for errno. */
+__attribute__((noinline)) static void parses(int is_too_long) { if (is_too_long) strtol("99999999999999999999", NULL, 10); }
+/* Two words by one store, of which the frame has nothing any more when others may see it. */
+static struct pair { uint64_t a, b; } pair;
+__attribute__((noinline)) static void puts_pair(uint64_t v)
+{
+	struct pair own = { 1, v };
+	pair = own;
+	own.b = v = 0;
+}
+/* A list of two work requests that are the same. */
+static void adds_twice(void)
+{
+	struct request r[2];
+	for (int i = 0; i < 2; i++) {
+		request(&r[i], IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_SEND_SIGNALED, &one, from, 8, &two, to);
+		r[i].wr.wr.atomic.compare_add = 1;
+	}
+	r[0].wr.next = &r[1].wr;
+	post(here, r);
+}
 static void *p(void *n)
 {
+	if (K == 8 || K == 10) { x = 1; y = 1; }
+	if (K == 9) adds_twice();
 	if (K == 1 || K == 2) { x = 1; y = 1; }
 	if (K == 4) pthread_setspecific(key, (void *)&x);
 	if (K == 5 || K == 6) posts();
@@ -70,6 +93,13 @@ static void *q(void *n)
 		while (!x) {}
 		mowgli_outcome("x", x);
 	}
+	if (K == 8) {
+		parses(x != 0);
+		v = y;
+		v = 0;
+		mowgli_outcome("errno", errno);
+	}
+	if (K == 10) puts_pair(x);
 	struct ibv_wc wc;
 	if (K == 5) {
 		while (!ibv_poll_cq(there->recv_cq, 1, &wc)) {}
@@ -101,4 +131,6 @@ int main(void)
 	mowgli_node(K == 5 ? 2 : 1, q, NULL);
 	if (K == 7) mowgli_node(1, signals, NULL);
 	mowgli_join();
+	if (K == 9) mowgli_outcome("sum", (int64_t)*(uint64_t *)to);
+	if (K == 10) mowgli_outcome("pair", (int64_t)(10 * pair.a + pair.b));
 }
