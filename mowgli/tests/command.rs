@@ -283,7 +283,7 @@ fn an_execution_is_explained_in_the_names_of_the_test() {
     let test = file(folder.path(), "t.litmus", test);
     let ran = tells(&["explain", &test], 0, &[]);
     for text in
-        ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1\n"]
+        ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1 (1 of 2)\n"]
     {
         assert!(ran.out.contains(text), "{text}: {}", ran.out);
     }
