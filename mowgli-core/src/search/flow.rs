@@ -392,7 +392,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         return None;
     }
     match problem.first_fault(explorer.faults.values().flat_map(faulty)) {
-        Ok(fault) => explorer.stop = fault.map(Stop::IllDefined).or(explorer.stop),
+        Ok(fault) => explorer.stop = fault.map(Stop::at).or(explorer.stop),
         Err(stop) => _ = explorer.stop.get_or_insert(stop),
     }
     let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, is_idle_unknown, .. } = explorer;

@@ -106,7 +106,7 @@ impl Problem<'_> {
             }
         }
         if let Some((fault, results)) = undefined {
-            (explored.stop, explored.undefined) = (Some(Stop::IllDefined(fault)), Some(results));
+            (explored.stop, explored.undefined) = (Some(Stop::at(fault)), Some(results));
         }
         explored.uncovered = uncovered;
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
@@ -177,7 +177,7 @@ impl Problem<'_> {
         let in_time = choices.take_while(|_| !(self.limits.expired)());
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
         let stop = match fault {
-            Ok(fault) => fault.map(Stop::IllDefined).or(stop),
+            Ok(fault) => fault.map(Stop::at).or(stop),
             Err(late) => stop.or(Some(late)),
         };
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };

@@ -141,7 +141,7 @@ impl Skeleton {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
     /// A program or an implementation is not well defined (LOCO Def. 3.9).
-    IllDefined(Fault),
+    IllDefined(Box<Fault>),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
     /// The same for a loop whose rounds affect later results.
@@ -170,6 +170,14 @@ pub enum Stop {
     Unfinished,
     /// The check ended before it reached this question.
     NotAsked,
+}
+
+impl Stop {
+    /// Returns the stop at a fault.
+    #[must_use]
+    pub fn at(fault: Fault) -> Self {
+        Self::IllDefined(Box::new(fault))
+    }
 }
 
 impl std::fmt::Display for Stop {
@@ -357,7 +365,7 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
         let Unfolding { traces, waiting, discarded, faults, hit, hit_remembered, too_many, ill_defined } =
             unfolder.unfold(thread, program, &cells);
         if let Some(fault) = ill_defined {
-            stop = Some(Stop::IllDefined(fault));
+            stop = Some(Stop::at(fault));
         } else if too_many {
             stop.get_or_insert(if (unfolder.expired)() { Stop::Time } else { Stop::Traces(thread) });
         } else if let (Some(place), None | Some(Stop::Loop(_))) = (hit_remembered, &stop) {

@@ -61,7 +61,7 @@ pub enum Frontier {
         remembered: bool,
     },
     /// The thread comes to a call that nobody may make, or its body is not well defined (LOCO Def. 3.9).
-    IllDefined(Fault),
+    IllDefined(Box<Fault>),
 }
 
 /// A node of a thread's unfolding: its events so far, its frontier, and the program that remains.
@@ -422,7 +422,7 @@ impl<'n> Threads<'_, 'n> {
                 }
                 CodePoint::Escaped => Err(match code.within() {
                     None => Frontier::Discarded,
-                    Some(call) => Frontier::IllDefined(breaks_out(thread, &run.trace.calls[call].event.call)),
+                    Some(call) => Frontier::IllDefined(Box::new(breaks_out(thread, &run.trace.calls[call].event.call))),
                 }),
                 CodePoint::Late(place) => {
                     Err(Frontier::Bound { place, start: run.trace.events.len(), remembered: true })
@@ -446,11 +446,11 @@ impl<'n> Threads<'_, 'n> {
         let within = code.within();
         let within_call = within.map(|g| &run.trace.calls[g].event.call);
         let Some(library) = self.libraries.get(call.library) else {
-            return Err(Frontier::IllDefined(not_below(thread, within_call, &call)));
+            return Err(Frontier::IllDefined(Box::new(not_below(thread, within_call, &call))));
         };
         if let Some(what) = library.fault(self.world, thread, &call) {
             let makes = makes(thread, within_call, &call);
-            return Err(Frontier::IllDefined(Fault { thread, call: Some(call), makes, what }));
+            return Err(Frontier::IllDefined(Box::new(Fault { thread, call: Some(call), makes, what })));
         }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {
@@ -578,7 +578,7 @@ fn left(v: Val, start: usize, run: &mut Run, code: &mut CodeState) -> Result<(),
     let call = code.within().expect("it is in a body");
     let replaced = &mut run.trace.calls[call].event;
     if run.trace.events.len() == start {
-        return Err(Frontier::IllDefined(does_nothing(replaced.thread, &replaced.call)));
+        return Err(Frontier::IllDefined(Box::new(does_nothing(replaced.thread, &replaced.call))));
     }
     replaced.ret = v;
     code.leave(v);

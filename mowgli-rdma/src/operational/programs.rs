@@ -160,7 +160,7 @@ impl<'a> Programs<'a> {
             Next::Call(call) => match fault(&self.world, tid, &call) {
                 Some(what) => {
                     let makes = format!("{tid} calls {call} of {}", call.library);
-                    Next::Cut(Stop::IllDefined(Fault { thread: tid, call: Some(call), makes, what }))
+                    Next::Cut(Stop::at(Fault { thread: tid, call: Some(call), makes, what }))
                 }
                 None => Next::Call(call),
             },

@@ -181,7 +181,7 @@ impl Machine<'_> {
         let wrong = |t: usize, call: Option<&Call>, what: &dyn Display| {
             let thread = Tid::from_index(t);
             let makes = format!("{thread} calls {what}");
-            Stop::IllDefined(Fault { thread, call: call.cloned(), makes, what: why.to_owned() })
+            Stop::at(Fault { thread, call: call.cloned(), makes, what: why.to_owned() })
         };
         let by_card = |t: usize, q: Qp| {
             let queue = &state.pairs[self.pair(t, q)];
