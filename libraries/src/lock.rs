@@ -1,7 +1,5 @@
 //! The common part of all locks: well-formed clients, the order of critical sections, and probes that see them overlap.
 
-use std::collections::BTreeMap;
-
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
 use mowgli_core::algebra::{Set, stamped};
@@ -64,18 +62,7 @@ impl Library for Lock {
     }
 
     fn covered(&self) -> PlainSet<'_> {
-        PlainSet::Where(Box::new(|_, events| is_well_formed(events)))
-    }
-
-    /// States `covered` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
-    fn assumption(&self) -> Option<Spec> {
-        let (acq, rel) = (stamped((self.fence)()), (self.lets_in)());
-        Some(spec! {
-            let later = po & same(LOCK);
-            let paired = [acq]; later - (later; later); [rel];
-            empty "every Acq is released" = [acq] - (paired; paired^-1);
-            empty "every Rel has an Acq" = [rel] - (paired^-1; paired);
-        })
+        PlainSet::Paired(WELL_FORMED)
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
@@ -109,7 +96,7 @@ impl Hints for Lock {
     /// their order.
     fn remembers(&self, _: &World, earlier: &[Event], round: &[Event]) -> bool {
         let of = |events| of_library(self.name, events);
-        !is_well_formed(&of(round)) || meets(&held(&of(earlier)), &of(round))
+        !WELL_FORMED.has(&of(round)) || meets(&held(&of(earlier)), &of(round))
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
@@ -143,18 +130,12 @@ pub(crate) fn meets(locks: &[Loc], calls: &[&Event]) -> bool {
 }
 
 /// Lock-well-formed (SYNC §4.1): on each thread and lock, Acq and Rel alternate, and every lock is released in the end.
-#[must_use]
-pub fn is_well_formed(events: &[&Event]) -> bool {
-    let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
-    let alternate = events.iter().all(|e| {
-        let held = held.entry((e.thread, e.call.loc(0))).or_default();
-        let acquires = e.call.method.text() != "Rel";
-        let turn = acquires != *held;
-        *held = acquires;
-        turn
-    });
-    alternate && held.values().all(|held| !held)
-}
+pub const WELL_FORMED: Paired = Paired {
+    opens: &["Acq"],
+    may_open: &[],
+    closes: &["Rel"],
+    says: ["every Acq is released", "every Rel has an Acq"],
+};
 
 /// The locks that a thread holds after these calls of its own, the last one first.
 #[must_use]

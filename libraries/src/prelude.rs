@@ -21,7 +21,7 @@ pub mod any {
         size, thread,
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
-    pub use mowgli_core::library::{Equivariance, Hints, Initial, Libraries, Library, PlainSet};
+    pub use mowgli_core::library::{Equivariance, Hints, Initial, Libraries, Library, Paired, PlainSet};
     pub use mowgli_core::rewrite::edit::{Edits, calls};
     pub use mowgli_core::simple::{Over, Simple};
     pub use mowgli_core::soundness::client::{Subject, object_names};

@@ -3,14 +3,12 @@
 //! Not in the papers. It is NLOCK (SYNC §4.3) with a method `TryAcq`, over the same ticket lock. It deliberately does not
 //! promise that an attempt succeeds where the lock is free.
 
-use std::collections::BTreeMap;
-
 use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::Method as Wait;
 
 use crate::entry::bound;
-use crate::lock::{self, LOCK, Sections, dispenser, meets, of_library, ticket};
+use crate::lock::{self, LOCK, Sections, WELL_FORMED, dispenser, meets, of_library, ticket};
 use crate::nlock::{NlockOverWait, released};
 use crate::prelude::*;
 
@@ -30,42 +28,11 @@ methods! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trylock;
 
-/// True if a call of a thread may come before another one about the same lock. Each Acq needs a Rel, and each Rel an Acq or a
-/// TryAcq. `None` stands for the begin and the end.
-fn may_follow(last: Option<Method>, next: Option<Method>) -> bool {
-    match last {
-        Some(Method::Acq { .. }) => matches!(next, Some(Method::Rel { .. })),
-        Some(Method::TryAcq { .. }) => true,
-        Some(Method::Rel { .. }) | None => !matches!(next, Some(Method::Rel { .. })),
-    }
-}
+/// Each Acq needs a Rel, and each Rel an Acq or a TryAcq.
+const COVERED: Paired = Paired { may_open: &["TryAcq"], ..WELL_FORMED };
 
-/// True if each TryAcq has a Rel too, in addition to [`may_follow`].
-fn keeps_nothing(last: Option<Method>, next: Option<Method>) -> bool {
-    let releases = matches!(next, Some(Method::Rel { .. }));
-    may_follow(last, next) && (releases || !matches!(last, Some(Method::TryAcq { .. })))
-}
-
-/// Returns the last call of each thread about each lock, if each call may come after the one before.
-fn last_calls(
-    events: &[&Event],
-    may_follow: fn(Option<Method>, Option<Method>) -> bool,
-) -> Option<BTreeMap<(Tid, Loc), Method>> {
-    let mut last = BTreeMap::new();
-    for e in events {
-        let next = Method::of(&e.call);
-        let before = last.insert((e.thread, e.call.loc(0)), next);
-        if !may_follow(before, Some(next)) {
-            return None;
-        }
-    }
-    Some(last)
-}
-
-/// True if each call may come after the one before, and the thread may end after the last one.
-fn are_in_order(events: &[&Event], may_follow: fn(Option<Method>, Option<Method>) -> bool) -> bool {
-    last_calls(events, may_follow).is_some_and(|last| last.values().all(|&last| may_follow(Some(last), None)))
-}
+/// The same, and each TryAcq needs a Rel, too: nobody keeps the lock.
+const RELEASED: Paired = Paired { opens: &["Acq", "TryAcq"], ..WELL_FORMED };
 
 /// Returns the Rel of an attempt or an Acq in a round, or the attempt or the Acq of a Rel.
 fn partner<'e>(round: &[&'e Event], at: usize) -> Option<&'e Event> {
@@ -76,13 +43,6 @@ fn partner<'e>(round: &[&'e Event], at: usize) -> Option<&'e Event> {
     next.copied().filter(|other| is_rel(other) != is_rel(round[at]))
 }
 
-/// Returns the locks that a thread still has to release.
-fn held(events: &[&Event]) -> Vec<Loc> {
-    let last = last_calls(events, may_follow).unwrap_or_default();
-    let held = last.into_iter().filter(|(_, last)| !matches!(last, Method::Rel { .. }));
-    held.map(|((_, x), _)| x).collect()
-}
-
 impl Library for Trylock {
     named_by!(Method);
 
@@ -91,19 +51,7 @@ impl Library for Trylock {
     }
 
     fn covered(&self) -> PlainSet<'_> {
-        PlainSet::Where(Box::new(|_, events| are_in_order(events, may_follow)))
-    }
-
-    /// States `covered` in the algebra.
-    fn assumption(&self) -> Option<Spec> {
-        let (acq, attempt, rel) = (calls(&["Acq"]), calls(&["TryAcq"]), calls(&["Rel"]));
-        Some(spec! {
-            let later = po & same(LOCK);
-            let next = later - (later; later);
-            let paired = [acq | attempt]; next; [rel];
-            empty "every Acq is released" = [acq] - (paired; paired^-1);
-            empty "every Rel has an Acq" = [rel] - (paired^-1; paired);
-        })
+        PlainSet::Paired(COVERED)
     }
 
     /// Acq is a fence. Rel is a fence of the network and then a write, both of the lock's node. Calls without effect wait.
@@ -143,9 +91,8 @@ impl Hints for Trylock {
         Some(matches!(Method::of(call), Method::Acq { .. }))
     }
 
-    /// Nobody keeps the lock.
     fn must_return(&self, _: &World, events: &[&Event]) -> bool {
-        are_in_order(events, keeps_nothing)
+        RELEASED.has(events)
     }
 
     /// A round in which each attempt that succeeds has its Rel leaves each lock as it found it, as of [`crate::lock::Lock`].
@@ -154,11 +101,11 @@ impl Hints for Trylock {
         let looks = |e: &Event| self.only_looks(e);
         let is_idle = |at: usize| looks(all[at]) && partner(&all, at).is_none_or(looks);
         let round = (0..all.len()).filter(|&at| !is_idle(at)).map(|at| all[at]).collect::<Vec<_>>();
-        !are_in_order(&round, keeps_nothing) || meets(&held(&of_library(TRYLOCK, earlier)), &round)
+        !RELEASED.has(&round) || meets(&lock::held(&of_library(TRYLOCK, earlier)), &round)
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
-        held(events).into_iter().map(|x| Method::Rel { x }.into()).collect()
+        lock::held(events).into_iter().map(|x| Method::Rel { x }.into()).collect()
     }
 
     fn equivariance(&self) -> Equivariance {

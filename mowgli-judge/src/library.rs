@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algebra::Spec;
+use crate::algebra::{Attribute, Key, Spec, calls, rel};
 pub use crate::event::CellValues;
 use crate::event::{Call, Cell, Event, Reads, Shape};
 use crate::ids::{Loc, Name, Tid};
@@ -46,19 +46,76 @@ pub enum PlainSet<'a> {
     /// Those in which the calls of each thread about an object come in rounds, and all members of the object take part in
     /// each round.
     InRounds,
+    /// Those in which calls come in pairs.
+    Paired(Paired),
     /// Those of which a Rust function is true. Proofs for all clients give up, because they cannot read it.
     Where(Box<PlainPredicate<'a>>),
 }
 
 impl PlainSet<'_> {
+    /// Returns the pairs in which calls come, if that is said.
+    #[must_use]
+    pub fn pairs(&self) -> Option<Paired> {
+        if let Self::Paired(pairs) = self { Some(*pairs) } else { None }
+    }
+
     /// True if the execution with these events is in the set.
     #[must_use]
     pub fn has(&self, world: &World, events: &[&Event]) -> bool {
         match self {
             Self::All => true,
             Self::InRounds => is_in_rounds(world, events),
+            Self::Paired(pairs) => pairs.has(events),
             Self::Where(of) => of(world, events),
         }
+    }
+}
+
+/// Calls of a thread about one object, their first argument, that come in pairs. The call after one that opens is one that closes.
+/// The call before one that closes is one that opens, or may open. For example, a thread releases the lock that it has acquired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Paired {
+    /// The methods that open.
+    pub opens: &'static [&'static str],
+    /// The methods that may open, so that a call that closes may follow, and need not.
+    pub may_open: &'static [&'static str],
+    /// The methods that close.
+    pub closes: &'static [&'static str],
+    /// The two statements in words: on calls that open, and on calls that close.
+    pub says: [&'static str; 2],
+}
+
+impl Paired {
+    /// The object of a call.
+    const OBJECT: Key = Key::by("object", &[Attribute::Argument(0)]);
+
+    /// True if these calls come in pairs.
+    #[must_use]
+    pub fn has(self, events: &[&Event]) -> bool {
+        let is_of = |methods: &[&str], e: Option<&&Event>| e.is_some_and(|e| methods.contains(&e.call.method.text()));
+        let goes_on = |before: Option<&&Event>, next: Option<&&Event>| {
+            let is_opened = is_of(self.opens, before);
+            let may_be_closed = is_opened || is_of(self.may_open, before);
+            if is_of(self.closes, next) { may_be_closed } else { !is_opened }
+        };
+        let mut last: BTreeMap<(Tid, Val), &Event> = BTreeMap::new();
+        let are_in_turn = events.iter().all(|e| match e.call.args.first() {
+            Some(object) => goes_on(last.insert((e.thread, *object), e).as_ref(), Some(e)),
+            None => goes_on(None, Some(e)) && goes_on(Some(e), None),
+        });
+        are_in_turn && last.values().all(|e| goes_on(Some(e), None))
+    }
+
+    /// Returns the same in the algebra, for libraries whose calls all have subevents.
+    #[must_use]
+    pub fn algebra(self) -> Spec {
+        let [opens, may_open, closes] = [self.opens, self.may_open, self.closes].map(calls);
+        let later = rel!(po & same(Self::OBJECT));
+        let paired = rel!([opens | may_open]; later - (later; later); [closes]);
+        let mut spec = Spec::default();
+        spec.empty(self.says[0], &rel!([opens] - (paired; paired^-1)));
+        spec.empty(self.says[1], &rel!([closes] - (paired^-1; paired)));
+        spec
     }
 }
 
@@ -154,13 +211,6 @@ pub trait Library: Send + Sync {
     /// a search may differ in these. By default all.
     fn covered(&self) -> PlainSet<'_> {
         PlainSet::All
-    }
-
-    /// Returns [`Self::covered`] in the algebra: demands on program order alone, without choices, that hold
-    /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
-    /// not stated.
-    fn assumption(&self) -> Option<Spec> {
-        None
     }
 
     /// The consistency predicate.
@@ -553,9 +603,8 @@ pub trait Reshaping: Send + Sync {
         self.shape_terms().map_or(known, |terms| terms.of(world, event))
     }
 
-    /// True if the specification covers these calls, given its own answer `by_itself`.
-    fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
-        let _ = world;
+    /// Returns the plain executions that the specification covers, given those that it covers by itself.
+    fn covered<'a>(&'a self, by_itself: PlainSet<'a>) -> PlainSet<'a> {
         by_itself
     }
 }
@@ -612,16 +661,7 @@ impl<R: Reshaping> Library for Reshaped<R> {
     }
 
     fn covered(&self) -> PlainSet<'_> {
-        match self.of.covered() {
-            PlainSet::All => PlainSet::All,
-            all => {
-                PlainSet::Where(Box::new(move |world, events| self.by.is_well_formed(world, all.has(world, events))))
-            }
-        }
-    }
-
-    fn assumption(&self) -> Option<Spec> {
-        self.of.assumption()
+        self.by.covered(self.of.covered())
     }
 
     fn spec(&self) -> Spec {

@@ -8,11 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::event::Event;
-use mowgli_core::execution::{Execution, Subevent};
-use mowgli_core::ids::Name;
-use mowgli_core::judge::Reading;
-use mowgli_core::library::{Libraries, PlainSet};
+use mowgli_core::execution::Execution;
+use mowgli_core::library::PlainSet;
 use mowgli_core::search::denote::Unfolder;
 use mowgli_core::search::flow::Runs;
 use mowgli_core::search::problem::{Limits, Problem};
@@ -23,7 +20,6 @@ use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementations, add_parts};
 use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
-use mowgli_judge::algebra::{Demand, Spec};
 
 use crate::cases::{CaseResult, Cases};
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
@@ -255,7 +251,7 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         let attempt = Attempt { model: &model, options, goes_on };
         let mut proof = attempt.made(shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
         proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
-        errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
+        errors.extend(conditions(source).into_iter().map(Error::from));
         errors.extend(refuted_by_solver(&proof.rows));
         proof.errors.extend(errors);
         proof.covers = source.covers(&kinds);
@@ -878,96 +874,22 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
     turning.map(of).collect()
 }
 
-/// Checks assumptions on sampled short programs. Describes each condition that may fail and is not proved.
-fn conditions(source: &ProofSource<'_>, limit: u64) -> Vec<Refusal> {
-    let mut found = BTreeSet::new();
-    let mut rng = Draw(0x2545_f491_4f6c_dd1d);
-    let made = events(source, limit);
-    for (library, libraries, concrete) in source.below.names().map(|name| (name, source.below, true)).chain([(
-        source.library,
-        source.specification,
-        false,
-    )]) {
-        let Some(of) = libraries.get(library) else { continue };
-        let assumption = of.assumption();
-        if concrete && assumption.is_none() && matches!(of.covered(), PlainSet::Where(_)) {
-            found.insert(format!(
-                "which calls {library} covers is a Rust function; that these implementations make no others is not proved"
-            ));
-        }
-        if !concrete && matches!(of.admitted(), PlainSet::Where(_)) {
-            found.insert(format!(
-                "which executions {library} admits is a Rust function; that there are no others is not proved"
-            ));
-        }
-        let own = made.iter().filter(|(_, event)| event.call.library == library);
-        let events: Vec<(&World, &Event)> = own.map(|(world, event)| (world, event)).collect();
-        for _ in 0..DRAWS.min(events.len() * DRAWS) {
-            let (world, first) = events[rng.below(events.len())];
-            let alike: Vec<&Event> = events.iter().filter(|(w, _)| *w == world).map(|(_, e)| *e).collect();
-            let mut chosen: Vec<&Event> = (0..rng.below(3)).map(|_| alike[rng.below(alike.len())]).collect();
-            chosen.push(first);
-            chosen.sort_by_key(|e| e.thread);
-            let reported = of.is_well_formed(world, &chosen);
-            if assumption.as_ref().is_some_and(|it| is_given(libraries, library, it, world, &chosen) != reported) {
-                found.insert(format!("the assumption of {library} differs from the calls that it accepts"));
-            }
-        }
-    }
-    found.into_iter().map(Refusal::new).collect()
-}
-
-/// Returns events of clients and of implementations in small executions, each with its world.
-fn events(source: &ProofSource<'_>, limit: u64) -> Vec<(World, Event)> {
-    let (mut found, mut left) = (Vec::new(), SAMPLED);
-    executions(source, false, limit, &mut |execution| {
-        let own = execution.calls.iter().map(|replaced| &replaced.event);
-        found.extend(execution.events.iter().chain(own).map(|event| (execution.world.clone(), event.clone())));
-        left -= 1;
-        left > 0
+/// Describes each condition on plain executions that is a Rust function, so that it is not proved.
+fn conditions(source: &ProofSource<'_>) -> Vec<Refusal> {
+    let is_function = |set: PlainSet<'_>| matches!(set, PlainSet::Where(_));
+    let below = source.below.names().filter_map(|name| source.below.get(name));
+    let covers = below.filter(|library| is_function(library.covered())).map(|library| {
+        let name = library.name();
+        refusal!(
+            "which calls {name} covers is a Rust function; that these implementations make no others is not proved"
+        )
     });
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// The number of executions whose events are sampled.
-const SAMPLED: usize = 200;
-
-/// True if these calls of a library satisfy its assumptions, thread by thread, as the judge evaluates them.
-#[must_use]
-pub fn is_given(libraries: &Libraries, library: Name, assumption: &Spec, world: &World, events: &[&Event]) -> bool {
-    let shapes = events.iter().map(|e| libraries.of(&e.call).shapes(world, e).into_iter().next());
-    let subs = shapes.enumerate().flat_map(|(event, shape)| shape.into_iter().flatten().map(move |sub| (event, sub)));
-    let execution = Execution {
-        world: world.clone(),
-        events: events.iter().map(|e| (*e).clone()).collect(),
-        subs: subs.map(|(event, sub)| Subevent { event, sub, read: None, wrote: None }).collect(),
-        chosen: Vec::new(),
-        outputs: Vec::new(),
-        calls: Vec::new(),
-        groups: vec![None; events.len()],
-    };
-    let reading = Reading { spec: assumption, ..Reading::new(libraries, &execution, library) };
-    assumption.demands.iter().all(|(_, demand, rel)| match demand {
-        Demand::Empty => reading.pairs(rel).is_empty(),
-        Demand::Irreflexive => reading.pairs(rel).iter().all(|(a, b)| a != b),
-    })
-}
-
-/// The number of sequences of calls that are sampled.
-const DRAWS: usize = 400;
-
-/// A generator of pseudo-random numbers with a fixed seed.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n.max(1) as u64) as usize
-    }
+    let specified = source.specification.get(source.library);
+    let admits = specified.filter(|library| is_function(library.admitted())).map(|library| {
+        let name = library.name();
+        refusal!("which executions {name} admits is a Rust function; that there are no others is not proved")
+    });
+    covers.chain(admits).collect()
 }
 
 #[cfg(test)]

@@ -262,9 +262,7 @@ fn with_random_shape(rng: &mut Rng, mut case: Case) -> Case {
     let method = rng.choice(methods).expect("there are methods");
     let datum = method.takes.iter().position(|(_, kind)| *kind == ArgumentKind::Value);
     let data: Vec<&str> = datum.iter().map(|position| method.takes[*position].0).collect();
-    // The assumption on clients is stated by subevents, so no call loses one or gets another one.
-    let kinds = if library.assumption().is_some() { 3..8 } else { 0..8 };
-    let (kind, at, n) = (rng.u8(kinds), rng.usize(..2), rng.i64(..3));
+    let (kind, at, n) = (rng.u8(..8), rng.usize(..2), rng.i64(..3));
     let shapes = Shapes::default().with(methods, method.name, &data, |data| {
         let known = terms.get(method.name).expect("it has a shape").clone();
         let changed = reshaped(&known, &mut at.clone(), kind, n);

@@ -25,6 +25,7 @@ use mowgli_libraries::rbl::{Method as Ring, RBL, Rbl, RblOverSv};
 use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::sv::{Method as Sv, SV, Sv as SharedVariables, SvOverWait};
+use mowgli_libraries::wlock::WLOCK;
 use mowgli_prove::model::witness::structure;
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use mowgli_prove::prove::{EXECUTIONS, ProofOptions, executions, prove};
@@ -161,6 +162,24 @@ fn what_is_a_rust_function_is_named() {
     assert_eq!(keyed.map(|refusal| refusal.to_string()).as_deref(), Some("the key thread_of is a Rust function"));
     let in_set = model(|spec| spec.empty("never", &(events(|_: &SubView<'_>| true).on() - id())));
     assert!(in_set.is_some_and(|refusal| refusal.why.ends_with("is a Rust function")));
+}
+
+/// The algebra sees subevents alone, so a call in a pair without one has no assumption that could be asked.
+#[test]
+fn calls_in_pairs_have_subevents() {
+    let all = catalogue();
+    let slock = named(&all, "slock").unwrap();
+    let terms = slock.below.get(WLOCK).unwrap().shape_terms().expect("its shapes are terms");
+    let theory = |shapes: &Shapes| {
+        let below = slock.below.clone().reshaped(WLOCK, OtherShapes(shapes.clone()));
+        let source = ProofSource { below: &below, ..source(slock, slock.variants[0].implementation.clone()) };
+        let kinds = source.kinds().unwrap();
+        LibraryTheory::new(&source, &kinds).err().map(|refusal| refusal.to_string())
+    };
+    assert_eq!(theory(terms), None);
+    let without = Shapes::default().with(Lock::TABLE, "Acq", &["x"], |_| ShapeTerm::nothing()).or(terms);
+    let why = "the assumptions of wlock: calls of Acq come in pairs, and one may have no subevent";
+    assert!(theory(&without).is_some_and(|text| text.starts_with(why)));
 }
 
 /// Parts that may be one object, or that belong to a layer below, have no template: the world has one of them, and terms another.

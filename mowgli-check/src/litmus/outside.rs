@@ -48,10 +48,9 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
         Problem::of(libraries, &test.world, &[]).add_uncovered(&events, &mut broken);
     }
     let assumption = |name: &Name| {
-        let demands = libraries.get(*name).and_then(|library| library.assumption()).map(|spec| spec.demands);
-        let demands = demands.iter().flatten().map(|(demand, ..)| demand.to_string()).join(", and ");
-        let demands = if demands.is_empty() { demands } else { format!(" ({demands})") };
-        format!("the test breaks the assumption of {name}{demands}, and then {name} promises nothing")
+        let pairs = libraries.get(*name).and_then(|library| library.covered().pairs());
+        let says = pairs.map(|pairs| format!(" ({})", pairs.says.join(", and "))).unwrap_or_default();
+        format!("the test breaks the assumption of {name}{says}, and then {name} promises nothing")
     };
     by_role.chain(broken.iter().map(assumption)).unique().collect()
 }

@@ -28,7 +28,7 @@ use crate::algebra::{Spec, SubView, events, hb};
 use crate::event::{Call, Event, Shape, Sub};
 use crate::expr::Expr;
 use crate::ids::{Name, Tid};
-use crate::library::{Hints, Libraries, Reshaping};
+use crate::library::{Hints, Libraries, PlainSet, Reshaping};
 use crate::search::outcome::Outcome;
 use crate::stamp::Stamp;
 use crate::term::body::Bodies;
@@ -202,10 +202,15 @@ impl Reshaping for Crashing {
         if world.may_stop(event.thread) { whole.iter().flat_map(self.cuts).unique().collect() } else { whole }
     }
 
-    /// True whenever threads may crash, because a thread must make the second of two calls only if it does not crash between
+    /// All whenever threads may crash, because a thread must make the second of two calls only if it does not crash between
     /// them.
-    fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
-        !world.crashes.is_empty() || by_itself
+    fn covered<'a>(&'a self, by_itself: PlainSet<'a>) -> PlainSet<'a> {
+        match by_itself {
+            PlainSet::All => PlainSet::All,
+            some => {
+                PlainSet::Where(Box::new(move |world, events| !world.crashes.is_empty() || some.has(world, events)))
+            }
+        }
     }
 }
 

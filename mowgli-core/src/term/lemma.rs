@@ -131,7 +131,7 @@ impl LemmaVar {
     }
 
     /// States that two calls match: clients must make both, for example the release of a lock to its
-    /// acquisition (`Library::assumption`).
+    /// acquisition (`Library::covered`).
     #[must_use]
     pub fn with(self, other: Self) -> Fact {
         Fact::Partners(self, other)

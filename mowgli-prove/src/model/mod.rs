@@ -45,6 +45,7 @@ use crate::template::kind::{Kind, Role};
 use crate::template::pattern::Each;
 use crate::template::source::ProofSource;
 
+use self::clients::has_subevents;
 use self::family::TypedSubs;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
@@ -145,10 +146,9 @@ impl<'a> LibraryTheory<'a> {
         let assumption = assumption.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
             let side = SideNames { sort, prefix: format!("{ASSUMED}{}", of_library(name)), shared, own };
-            Some(
-                encode(&libraries.get(name)?.assumption()?, side)
-                    .map_err(|refusal| refusal.about(format!("the assumptions of {name}"))),
-            )
+            let pairs = libraries.get(name)?.covered().pairs()?;
+            let encoded = has_subevents(kinds, (name, pairs), sort).and_then(|()| encode(&pairs.algebra(), side));
+            Some(encoded.map_err(|refusal| refusal.about(format!("the assumptions of {name}"))))
         });
         let assumption = assumption.collect::<Result<Vec<_>, _>>()?;
         let mut model = Self { source, kinds, stamps, below: Theory::default(), lower, upper, assumption, constants };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Name;
-use mowgli_core::library::{Hints, Library};
+use mowgli_core::library::Hints;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::method::{self, Returns};
 use mowgli_core::value::Val;
@@ -98,10 +98,10 @@ fn consistency(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
 fn assumption(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for name in source.below.names() {
-        let Some(assumption) = source.below.get(name).and_then(Library::assumption) else { continue };
+        let Some(pairs) = source.below.get(name).and_then(|library| library.covered().pairs()) else { continue };
         let side = SideNames { sort: SUB, prefix: of_library(name), shared: "", own: None };
         let encoding =
-            encode(&assumption, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
+            encode(&pairs.algebra(), side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {
             let words = if partner.is_some() { (*short).to_owned() } else { law.name };

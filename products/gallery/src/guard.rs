@@ -4,7 +4,7 @@
 use mowgli_core::algebra::Set;
 use mowgli_core::term::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
-use mowgli_libraries::lock::{self, Sections};
+use mowgli_libraries::lock::{self, Sections, WELL_FORMED};
 use mowgli_libraries::prelude::*;
 
 methods! {
@@ -71,7 +71,7 @@ impl Library for GuardLock {
     }
 
     fn covered(&self) -> PlainSet<'_> {
-        PlainSet::Where(Box::new(|_, events| lock::is_well_formed(events)))
+        PlainSet::Paired(Paired { opens: &["Acq", "Share"], ..WELL_FORMED })
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
