@@ -7,6 +7,7 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Hints;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, worlds};
+use mowgli_core::soundness::form::monotone;
 use mowgli_core::soundness::verdict::{Report, Verdict};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::misdeclared;
@@ -26,6 +27,7 @@ use crate::error::{Code, InputError, Place};
 pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), InputError> {
     let library = entry.library()?;
     of_one_model(entry)?;
+    are_monotone(entry)?;
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
     let specified = entry.specification.and(&entry.memory.libraries);
     if let Some((_, _, call)) = calls.iter().find(|(_, _, call)| specified.get(call.library).is_none()) {
@@ -147,6 +149,21 @@ fn of_one_model(entry: &Entry) -> Result<(), InputError> {
                 "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
                 entry.name
             )));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the specifications are monotone (LOCO Def. 3.5). A check asks condition 3 for the largest hb' alone, and that is enough
+/// for such specifications only.
+fn are_monotone(entry: &Entry) -> Result<(), InputError> {
+    for libraries in [&entry.specification, &entry.below] {
+        for (name, spec) in libraries.names().filter_map(|name| Some((name, libraries.spec(name)?))) {
+            if let Err(why) = monotone(spec) {
+                let message = format!("the specification of {name} may not be monotone (LOCO Def. 3.5): {why}");
+                let help = "let more of hb only give a demand more pairs: `hb^-1 & r` and not `r - hb`";
+                return Err(wrong(message).help(help));
+            }
         }
     }
     Ok(())
@@ -318,4 +335,44 @@ pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) ->
     calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
     calls.dedup();
     Ok(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mowgli_core::algebra::{hb, po, reads, writes};
+    use mowgli_core::rewrite::edit::{Edits, calls};
+    use mowgli_core::term::body::body;
+    use mowgli_libraries::catalogue::catalogue;
+    use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
+    use mowgli_rdma::wait::Method as Wait;
+
+    use super::*;
+    use crate::check::{CheckOptions, check};
+
+    /// Reads that fence order more than `sv` demands. So its least hb' breaks a demand for that order, and the largest one does not.
+    #[test]
+    fn a_specification_that_is_not_monotone_is_an_error() {
+        let entry = sv();
+        let fenced =
+            SvOverWait.replace(calls!(|call| Wait::Read { .. } in Sv::Read { .. } => body! { Wait::mfence(); call }));
+        let variant = Variant { implementation: Arc::new(fenced), ..entry.variants[0].clone() };
+        let bound = Bound { threads: 1, nodes: 1, calls: 2, values: vec![1], ..Bound::default() };
+        let checked = |minus_hb: bool| {
+            let specification = entry.specification.clone().respecified(SV, |spec| {
+                let later = writes().on().then(&po()).then(&reads().on());
+                spec.empty("in-order", &if minus_hb { later - hb() } else { later & hb().inv() });
+            });
+            let entry = Entry { specification, variants: vec![variant.clone()], ..sv() };
+            check(&entry, &variant, &bound, &CheckOptions::default()).map(|checked| checked.report.verdict)
+        };
+        let why = checked(true).unwrap_err();
+        assert!(why.message.contains("in-order can have more pairs where hb has fewer"), "{}", why.message);
+        assert!(matches!(checked(false), Ok(Verdict::Sound)));
+    }
+
+    fn sv() -> Entry {
+        catalogue().into_iter().find(|entry| entry.name == "sv").unwrap()
+    }
 }

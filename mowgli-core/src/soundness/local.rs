@@ -14,7 +14,8 @@
 //!
 //! **Correct because** local soundness implies soundness (LOCO Thm. 3.14), and a failure counts only when everything is
 //! decided. Before that the search decides reads-from and the orders one by one, first those of the subevents in the
-//! image of g. Without hb in the specification, hb is `(ppo u so)+` and hb' is the largest possible one (Def. 3.13, 3).
+//! image of g. Without hb in the specification, hb is `(ppo u so)+`. hb' is the largest possible one (Def. 3.13, 3), because
+//! specifications are monotone (Def. 3.5): commands refuse others.
 //! Otherwise hb may be any larger strict partial order. So the search puts each open pair into hb or keeps it out, until
 //! some g works (docs/search.md, "Implementations"). The test is `only_another_g_than_the_obvious_one_proves_it`.
 //!
