@@ -908,7 +908,11 @@ fn implementations_that_are_not_uniform_have_no_template() {
     let (same, other) = (Write::Is(Datum::Argument(1)), Write::Is(Datum::Constant(Val::Int(77))));
     // The condition is true of one datum only.
     let (one, rest) = ("Write.1 (argument 2 is 12345)".to_owned(), "Write.2 (argument 2 is not 12345)".to_owned());
-    assert_eq!(writes_if(|_, v| v.is(12345)), [(one, other.clone()), (rest, same.clone())]);
+    let both = [(one, other.clone()), (rest, same.clone())];
+    assert_eq!(writes_if(|_, v| v.is(12345)), both);
+    // A sum is moved to the other side, whatever it is a sum of.
+    assert_eq!(writes_if(|_, v| (v + 1).is(12346)), both);
+    assert_eq!(writes_if(|_, v| Expr::from(12344).is((v + 1) - 2)), both);
     assert_eq!(writes_if(|_, v| v.is(Val::Bot)).len(), 2);
     // A condition that is always true, or never, makes no case.
     assert_eq!(writes_if(|_, _| true.into()), [("Write".to_owned(), other)]);

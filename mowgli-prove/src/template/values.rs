@@ -395,7 +395,8 @@ pub(super) fn folded(e: Expr) -> Expr {
                 (_, Some(v)) if is_integer(*a) && v.int().is_none() => Some(false.into()),
                 // `int(e)` is `e`, or 0 if `e` is no integer.
                 (ExprTerm::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
-                (ExprTerm::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
+                // If `e` is no integer, neither `e + k` nor `e` is one.
+                (ExprTerm::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() => {
                     Some(equal(*of, n.wrapping_sub(int(*k).unwrap_or(0)).into()))
                 }
                 // `e + k` is `e` only if `e` is no integer.
