@@ -17,7 +17,7 @@ use mowgli_core::search::runs::{Skeleton, skeletons};
 use mowgli_core::search::solver::{Decision, Flow};
 use mowgli_core::soundness::client::{Client, clients};
 use mowgli_core::term::bound::Bound;
-use mowgli_core::term::implementation::{Implementations, add_parts};
+use mowgli_core::term::implementation::{Implementations, add_parts, misdeclared};
 use mowgli_core::term::script::Script;
 use mowgli_core::world::World;
 
@@ -222,6 +222,9 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         return Proof::stopped(vec![
             refusal!("only one of the specifications has {a} before {b} in its stamp order").into(),
         ]);
+    }
+    if let Some(mistake) = source.worlds().iter().find_map(|world| misdeclared(&*source.implementation, world)) {
+        return Proof::stopped(vec![Refusal::new(mistake).into()]);
     }
     let mut kinds = match source.kinds() {
         Ok(kinds) => kinds,
@@ -536,16 +539,17 @@ impl Attempt<'_> {
                         if !holds_always {
                             return Ok(());
                         }
-                        return Err(contradiction!("not every execution has this: {words}"));
+                        return Err(contradiction!("not every execution has this: {words}").into());
                     }
                 }
-                witnessed[these].iter_mut().try_for_each(|witness| witness.look(&structure))
+                witnessed[these].iter_mut().try_for_each(|witness| witness.look(&structure))?;
+                Ok::<(), Error>(())
             });
             seen += 1;
             late += usize::from(turned && witnessed.iter().all(|w| w.holds || w.needs_none));
             match found {
-                Err(contradiction) => {
-                    wrong = Some(contradiction.into());
+                Err(error) => {
+                    wrong = Some(error);
                     false
                 }
                 Ok(()) => late < ENOUGH && seen < MOST,

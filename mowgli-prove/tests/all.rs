@@ -1,6 +1,7 @@
 //! The tests without a solver, as one program.
 
 mod encoding;
+mod errors;
 mod templates;
 
 mod common;

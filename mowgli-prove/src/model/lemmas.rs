@@ -32,7 +32,8 @@ impl LibraryTheory<'_> {
     /// # Errors
     /// If it applies to no kinds, the last reason for that.
     pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, Refusal> {
-        has_names(lemma).map_err(|refusal| refusal.about(format!("the lemma that {}", lemma.words)))?;
+        let in_lemma = |refusal: Refusal| refusal.about(format!("the lemma that {}", lemma.words));
+        has_names(lemma).and_then(|()| has_sorts(lemma)).map_err(in_lemma)?;
         let calls: Vec<LemmaVar> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
         let choices = calls.iter().map(|_| self.kinds).multi_cartesian_product();
         let mut said = Vec::new();
@@ -41,7 +42,7 @@ impl LibraryTheory<'_> {
             let kinds = calls.iter().copied().zip(kinds).collect();
             match self.stated_of(&Sorted { lemma, kinds, end: "" }) {
                 Ok(stated) => said.push(stated),
-                Err(refusal) => last = refusal.about(format!("the lemma that {}", lemma.words)),
+                Err(refusal) => last = in_lemma(refusal),
             }
         }
         if said.is_empty() { Err(last) } else { Ok(said) }
@@ -140,9 +141,14 @@ impl LibraryTheory<'_> {
     }
 }
 
-/// Returns the name of a sort.
+/// Returns the name of the sort of a variable.
 fn sort(of: LemmaVar) -> &'static str {
-    match of.sort {
+    sort_name(of.sort)
+}
+
+/// Returns the name of a sort.
+fn sort_name(sort: Sort) -> &'static str {
+    match sort {
         Sort::Call => "Call",
         Sort::Node => "Node",
         Sort::Thread => "Thread",
@@ -162,6 +168,55 @@ fn has_names(lemma: &Lemma) -> Result<(), Refusal> {
     }
     let twice = lemma.of.iter().map(|of| of.name).duplicates().next();
     twice.map_or(Ok(()), |name| Err(refusal!("two variables have the name {name}")))
+}
+
+/// Checks that a lemma is about the variables of which it speaks, and that each of these has a sort that fits.
+fn has_sorts(lemma: &Lemma) -> Result<(), Refusal> {
+    let of_along = match lemma.along {
+        Some(Along::Po(call)) => vec![(call, CALL)],
+        Some(Along::Hb(of)) => variables_of(of),
+        None => Vec::new(),
+    };
+    for (of, sorts) in lemma.given.iter().chain(&lemma.then).flat_map(variables).chain(of_along) {
+        if !sorts.contains(&of.sort) {
+            let needed = sorts.iter().map(|sort| sort_name(*sort).to_lowercase()).join(" or a ");
+            return Err(refusal!("`{}` is a {}, where a {needed} is needed", of.name, sort(of).to_lowercase()));
+        }
+        if !lemma.of.contains(&of) {
+            return Err(refusal!("it speaks of `{}`, a {}: add it to `about`", of.name, sort(of).to_lowercase()));
+        }
+    }
+    Ok(())
+}
+
+const CALL: &[Sort] = &[Sort::Call];
+
+/// Returns the variables of a subevent, each with the sorts that it may have.
+fn variables_of(of: Of) -> Vec<(LemmaVar, &'static [Sort])> {
+    let at = of.at.map(|at| (at, &[Sort::Node, Sort::Thread][..]));
+    [(of.call, CALL)].into_iter().chain(at).collect()
+}
+
+/// Returns the variables of a fact, each with the sorts that it may have.
+fn variables(fact: &Fact) -> Vec<(LemmaVar, &'static [Sort])> {
+    let of_num = |num: &Num| match num {
+        Num::Value(of) => variables_of(*of),
+        Num::Index(call) => vec![(*call, CALL)],
+        Num::Is(_) => Vec::new(),
+    };
+    match fact {
+        Fact::Number(of) => variables_of(*of),
+        Fact::Equal(a, b) | Fact::Less(a, b) => [a, b].into_iter().flat_map(of_num).collect(),
+        Fact::Hb(a, b) => [*a, *b].into_iter().flat_map(variables_of).collect(),
+        Fact::On(one, on) => vec![(*one, &[Sort::Call, Sort::Thread]), (*on, &[Sort::Call, Sort::Thread, Sort::Node])],
+        Fact::Method(call, _) => vec![(*call, CALL)],
+        Fact::SameObject(a, b)
+        | Fact::ShareObject(a, b)
+        | Fact::Before(a, b)
+        | Fact::Partners(a, b)
+        | Fact::Same(a, b) => vec![(*a, CALL), (*b, CALL)],
+        Fact::Not(fact) => variables(fact),
+    }
 }
 
 /// Returns the subevents that a fact speaks of.

@@ -10,7 +10,7 @@ use mowgli_core::ids::{Loc, Node, Wid};
 use mowgli_core::judge::{closure, judge};
 use mowgli_core::value::Val;
 
-use crate::error::{Contradiction, contradiction};
+use crate::error::{Contradiction, Error, contradiction, refusal};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
     LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, constant, ended_at, ends_of, number_in,
@@ -93,7 +93,7 @@ pub fn structure(
     g: &Concretisation,
     theory: &Theory,
     execution: &Execution,
-) -> Result<Structure<'static>, Contradiction> {
+) -> Result<Structure<'static>, Error> {
     let judged =
         judge(model.source.below, execution).map_err(|why| contradiction!("the judge does not accept it: {why}"))?;
     let mut calls = Vec::new();
@@ -110,13 +110,7 @@ pub fn structure(
         let fitting: Vec<(usize, Taken)> =
             (0..model.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
         let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
-            let why = "a template has one call of the last round of a loop that waits, and an execution may have more";
-            return Err(contradiction!(
-                "{} templates of {} fit {}: {why}",
-                fitting.len(),
-                event.call.method,
-                event.call
-            ));
+            return Err(unfit(model, &event.call, fitting.len()));
         };
         let (mut passed, mut named) = (BTreeMap::new(), BTreeMap::new());
         left_out += actual.len() - kept.len();
@@ -136,7 +130,7 @@ pub fn structure(
         calls.push(ClientCall { kind: *kind, env, results: results.clone(), passed, named });
     }
     if subs.len() + left_out != execution.subs.len() {
-        return Err(contradiction!("there are events of no call"));
+        return Err(contradiction!("there are events of no call").into());
     }
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
@@ -145,7 +139,25 @@ pub fn structure(
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
     filled.keeps_promises()?;
-    filled.structure(theory, &judged.hb)
+    Ok(filled.structure(theory, &judged.hb)?)
+}
+
+/// Returns the reason why a call is not of exactly one kind.
+fn unfit(model: &LibraryTheory<'_>, call: &Call, fitting: usize) -> Error {
+    let method = call.method;
+    if fitting > 1 {
+        return refusal!(
+            "{fitting} templates of {method} fit {call}, and no equality of data distinguishes them: let its body compare data by `==`"
+        )
+        .into();
+    }
+    let of_method = model.kinds.iter().filter(|kind| kind.forms.iter().any(|form| form.method == method));
+    let loops = of_method.flat_map(|kind| &kind.concrete).any(|r| r.in_loop || r.each == Some(Each::Rounds));
+    let why = match loops {
+        true => "a template has one call of the last round of a loop that waits, and an execution may have more",
+        false => "an execution has other subevents, an error of Mowgli",
+    };
+    contradiction!("no template of {method} fits {call}: {why}").into()
 }
 
 /// A call, read as a call of one kind.

@@ -474,7 +474,7 @@ impl<'a> Structure<'a> {
                 "false" => Ok(0),
                 _ => match bound.iter().rev().find(|(known, _)| **known == **name) {
                     Some((_, element)) => Ok(*element),
-                    None => name.parse::<u32>().map_or_else(|_| self.call(name, Vec::new()), |n| Ok(n as usize)),
+                    None => name.parse::<usize>().or_else(|_| self.call(name, Vec::new())),
                 },
             },
             Term::App(name, to) => self.applied(name, to, bound),

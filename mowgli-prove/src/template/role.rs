@@ -437,7 +437,11 @@ impl KindCases<'_, '_> {
             None => None,
             Some(Pattern { leaves, .. }) => match &leaves[..] {
                 [leaf] => Some(*leaf),
-                _ => return Err(refusal!("the node of {family} is always the same")),
+                _ => {
+                    return Err(refusal!(
+                        "{family} is of a node by its number, which templates do not know: let its object live on `node(x)`"
+                    ));
+                }
             },
         };
         let cells: Vec<Expr> = accesses.iter().filter_map(|a| a.cell).map(|(x, n)| Expr::tuple([x, n])).collect();

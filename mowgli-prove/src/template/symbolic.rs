@@ -45,8 +45,8 @@ use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Segment, Times};
 use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads, shape_of};
 use crate::template::values::{
-    ELEMENT, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int, is_condition,
-    is_contradiction, is_in, is_integer, is_of_world, listed, position_of, result, result_of,
+    ELEMENT, Memberships, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int, is_condition,
+    is_contradiction, is_integer, is_of_world, listed, position_of, result, result_of,
 };
 
 /// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
@@ -192,13 +192,13 @@ impl SymbolicState {
         self.elements.push((element, set));
     }
 
-    /// True if the value of an expression is surely an element of a set, by what is known so far.
-    fn is_in(&self, e: Expr, set: Expr) -> bool {
-        let memberships = self.decided.iter().filter(|d| d.holds).filter_map(|d| match d.condition.term() {
+    /// Returns the elements that sets surely have by what is known so far, in a call with arguments of these forms.
+    fn memberships<'a>(&self, arguments: &'a [ArgumentForm]) -> Memberships<'a> {
+        let decided = self.decided.iter().filter(|d| d.holds).filter_map(|d| match d.condition.term() {
             ExprTerm::Op(Op::In, e, set) => Some((*e, *set)),
             _ => None,
         });
-        is_in(e, set, &memberships.chain(self.elements.iter().copied()).collect::<Vec<_>>())
+        Memberships { known: decided.chain(self.elements.iter().copied()).collect(), arguments }
     }
 
     /// Returns the calls since an earlier state, which must all be made once.
@@ -416,7 +416,8 @@ impl SymbolicExecutor<'_> {
     /// Refuses a call of an object that may not be there, or be of another library (LOCO Def. 3.9). An object is an argument of
     /// the client's call, or declared. Paths that go on for ever make such calls, too.
     fn has_object(&self, call: &CallTerm, of: Expr, state: &SymbolicState) -> Result<(), Refusal> {
-        let is_in = |e: Expr, set: Expr| state.is_in(self.simplified(e), self.simplified(set));
+        let memberships = state.memberships(&self.arguments);
+        let is_in = |e: Expr, set: Expr| memberships.has(self.simplified(e), self.simplified(set));
         let owner = match of.term() {
             ExprTerm::Part(..) => self.declared(of, &is_in).map(|object| object.library),
             ExprTerm::Arg(i, _) if self.arguments[*i] == ArgumentForm::Location => Ok(self.library),

@@ -63,6 +63,17 @@ fn literal(e: Expr) -> Option<Val> {
     if let ExprTerm::Val(v) = e.term() { Some(*v) } else { None }
 }
 
+/// Returns the index of a part that is a thread or a node by its number.
+fn numbered_index(part: Expr) -> Option<String> {
+    let ExprTerm::Part(of, _, indices) = part.term() else { return None };
+    let numbered = |e: &Expr| match literal(*e)? {
+        Val::Thread(t) => Some(format!("the thread {t}")),
+        Val::Node(n) => Some(format!("the node {n}")),
+        _ => None,
+    };
+    indices.iter().find_map(numbered).or_else(|| numbered_index(*of))
+}
+
 /// True if an expression is always true or false.
 pub(crate) fn is_condition(e: Expr) -> bool {
     match e.term() {
@@ -133,9 +144,12 @@ impl SymbolicExecutor<'_> {
     pub fn declared(&self, name: Expr, is_in: &dyn Fn(Expr, Expr) -> bool) -> Result<ObjectTerm, Refusal> {
         let parts = self.parts;
         let parts = parts.ok_or_else(|| refusal!("its objects are declared by a Rust function, and not by `parts`"))?;
-        parts.get(name, is_in).ok_or_else(|| match parts.get(name, &|_, _| true) {
-            Some(_) => refusal!("the implementation may not declare {name}: an index may be outside of its set"),
-            None => refusal!("the implementation does not declare {name}"),
+        parts.get(name, is_in).ok_or_else(|| match (parts.get(name, &|_, _| true), numbered_index(name)) {
+            (Some(_), _) => refusal!("the implementation may not declare {name}: an index may be outside of its set"),
+            (None, Some(index)) => refusal!(
+                "the implementation may not declare {name}, because some worlds do not have {index}: take no index by its number"
+            ),
+            (None, None) => refusal!("the implementation does not declare {name}"),
         })
     }
 
@@ -304,44 +318,61 @@ pub(crate) fn listed(set: Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// True if the value of an expression is surely an element of a set or tuple. `known` are elements, each with a set that it is in.
-/// No thread and no node is there by its number alone, because some worlds do not have it.
-pub(super) fn is_in(e: Expr, set: Expr, known: &[(Expr, Expr)]) -> bool {
-    let is_known = |(of, all): &(Expr, Expr)| *of == e && is_subset(*all, set, known);
-    let of_its_form = || match (e.term(), set.term()) {
-        (ExprTerm::Me, ExprTerm::AllThreads) => true,
-        (ExprTerm::Of(Function::Node, of), ExprTerm::Of(Function::Nodes, threads)) => is_in(*of, *threads, known),
-        (ExprTerm::Of(Function::Node, of), ExprTerm::AllNodes) => {
-            matches!(of.term(), ExprTerm::Arg(..) | ExprTerm::Part(..))
-                || is_in(*of, ExprTerm::AllThreads.into(), known)
-        }
-        (ExprTerm::Of(Function::First, all), _) => is_subset(*all, set, known),
-        // A remainder is not negative.
-        (ExprTerm::Op(Op::Rem, of, by), ExprTerm::Op(Op::Range, from, to)) => {
-            by == to && is_integer(*of) && int(*from).is_some_and(|from| from <= 0)
-        }
-        (ExprTerm::Val(Val::Int(k)), ExprTerm::Op(Op::Range, from, to)) => {
-            int(*from).zip(int(*to)).is_some_and(|(from, to)| (from..to).contains(k))
-        }
-        _ => listed(set).is_some_and(|all| all.contains(&e)),
-    };
-    known.iter().any(is_known) || of_its_form()
+/// The elements that sets and tuples surely have, by what is known.
+pub(super) struct Memberships<'a> {
+    /// Elements, each with a set that it is in.
+    pub known: Vec<(Expr, Expr)>,
+    /// The forms of the arguments. A node that is one is a node of the world.
+    pub arguments: &'a [ArgumentForm],
 }
 
-/// True if every element of a set or tuple is surely an element of another one.
-fn is_subset(set: Expr, of: Expr, known: &[(Expr, Expr)]) -> bool {
-    let threads: Expr = ExprTerm::AllThreads.into();
-    let of_its_form = || match (set.term(), of.term()) {
-        (ExprTerm::Op(Op::Without, all, _), _) | (ExprTerm::Of(Function::Rest | Function::Reversed, all), _) => {
-            is_subset(*all, of, known)
-        }
-        (ExprTerm::Of(Function::Only, one), _) => is_in(*one, of, known),
-        (ExprTerm::Of(Function::Members, _), ExprTerm::AllThreads) | (ExprTerm::Arg(..), ExprTerm::AllNodes) => true,
-        (ExprTerm::Of(Function::Nodes, some), ExprTerm::Of(Function::Nodes, all)) => is_subset(*some, *all, known),
-        (ExprTerm::Of(Function::Nodes, some), ExprTerm::AllNodes) => is_subset(*some, threads, known),
-        _ => listed(set).is_some_and(|all| all.into_iter().all(|e| is_in(e, of, known))),
-    };
-    set == of || of_its_form()
+impl Memberships<'_> {
+    /// True if an expression is an argument of this form.
+    fn is_argument(&self, e: Expr, form: ArgumentForm) -> bool {
+        matches!(e.term(), ExprTerm::Arg(i, _) if self.arguments.get(*i) == Some(&form))
+    }
+
+    /// True if the value of an expression is surely an element of a set or tuple. No thread and no node is there by its number
+    /// alone, because some worlds do not have it.
+    pub fn has(&self, e: Expr, set: Expr) -> bool {
+        let is_known = |(of, all): &(Expr, Expr)| *of == e && self.is_subset(*all, set);
+        let of_its_form = || match (e.term(), set.term()) {
+            (ExprTerm::Me, ExprTerm::AllThreads) => true,
+            (ExprTerm::Arg(..), ExprTerm::AllNodes) => self.is_argument(e, ArgumentForm::Node),
+            (ExprTerm::Of(Function::Node, of), ExprTerm::Of(Function::Nodes, threads)) => self.has(*of, *threads),
+            (ExprTerm::Of(Function::Node, of), ExprTerm::AllNodes) => {
+                matches!(of.term(), ExprTerm::Arg(..) | ExprTerm::Part(..))
+                    || self.has(*of, ExprTerm::AllThreads.into())
+            }
+            (ExprTerm::Of(Function::First, all), _) => self.is_subset(*all, set),
+            // A remainder is not negative.
+            (ExprTerm::Op(Op::Rem, of, by), ExprTerm::Op(Op::Range, from, to)) => {
+                by == to && is_integer(*of) && int(*from).is_some_and(|from| from <= 0)
+            }
+            (ExprTerm::Val(Val::Int(k)), ExprTerm::Op(Op::Range, from, to)) => {
+                int(*from).zip(int(*to)).is_some_and(|(from, to)| (from..to).contains(k))
+            }
+            _ => listed(set).is_some_and(|all| all.contains(&e)),
+        };
+        self.known.iter().any(is_known) || of_its_form()
+    }
+
+    /// True if every element of a set or tuple is surely an element of another one.
+    fn is_subset(&self, set: Expr, of: Expr) -> bool {
+        let threads: Expr = ExprTerm::AllThreads.into();
+        let of_its_form = || match (set.term(), of.term()) {
+            (ExprTerm::Op(Op::Without, all, _), _) | (ExprTerm::Of(Function::Rest | Function::Reversed, all), _) => {
+                self.is_subset(*all, of)
+            }
+            (ExprTerm::Of(Function::Only, one), _) => self.has(*one, of),
+            (ExprTerm::Of(Function::Members, _), ExprTerm::AllThreads) => true,
+            (ExprTerm::Arg(..), ExprTerm::AllNodes) => self.is_argument(set, ArgumentForm::Nodes),
+            (ExprTerm::Of(Function::Nodes, some), ExprTerm::Of(Function::Nodes, all)) => self.is_subset(*some, *all),
+            (ExprTerm::Of(Function::Nodes, some), ExprTerm::AllNodes) => self.is_subset(*some, threads),
+            _ => listed(set).is_some_and(|all| all.into_iter().all(|e| self.has(e, of))),
+        };
+        set == of || of_its_form()
+    }
 }
 
 pub(super) fn equal(a: Expr, b: Expr) -> Expr {

@@ -1,0 +1,196 @@
+//! Errors of implementations and lemmas: each is named, with what to do.
+
+use std::sync::Arc;
+
+use mowgli_core::algebra::{CELL, Spec, po, writes};
+use mowgli_core::expr::{Expr, all_nodes, here};
+use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::library::Libraries;
+use mowgli_core::methods;
+use mowgli_core::simple::{Over, Simple};
+use mowgli_core::term::body::{Bodies, Body, bodies, body};
+use mowgli_core::term::implementation::Implementation;
+use mowgli_core::term::lemma::{Fact, Lemma, LemmaVar, call, index, node, number, thread};
+use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::term::shape::shapes;
+use mowgli_core::value::Val;
+use mowgli_libraries::entry::{Entry, Memory};
+use mowgli_prove::prove::{Proof, ProofOptions, prove};
+use mowgli_prove::smt::solve::SolverLimit;
+use mowgli_rdma::RdmaStamp::{aCW, aMF};
+use mowgli_rdma::to;
+use mowgli_rdma::wait::{Method as Rdma, WAIT, Wait};
+
+use crate::common::source;
+
+methods! {
+    /// Calls of a word on each node.
+    enum Words of WORDS = "words" {
+        /// Writes the word of the own node.
+        fn set = Set(x: Object, v: Value);
+        /// Sends the word to a node.
+        fn send = Send(x: Object, n: Node);
+        /// Sends the word to some nodes.
+        fn some = Some(x: Object, ns: Nodes);
+    }
+}
+
+fn words() -> Entry {
+    let spec = || {
+        let mut spec = Spec::default();
+        let mo = spec.order("mo", writes(), CELL);
+        spec.irreflexive("coherent", &po().then(&mo));
+        spec
+    };
+    let shapes = shapes! { Words:
+        Set { x, v } => { aCW: writes x at here, v }
+        Send { .. } => { aMF }
+        Some { .. } => { aMF }
+    };
+    let below = Libraries::over(to).with(Wait);
+    Entry::new(Memory::rdma_wait(), Simple::<Words>::new(shapes, spec), below, Vec::new())
+}
+
+/// An implementation with lemmas.
+struct Stating(Over<Words>, Vec<Lemma>);
+
+impl Implementation for Stating {
+    fn target(&self) -> Name {
+        WORDS
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        self.0.parts()
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        self.0.bodies()
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        self.1.clone()
+    }
+}
+
+fn copy(x: Expr, n: Expr) -> Expr {
+    x.part("copy", [n])
+}
+
+fn copies() -> Parts {
+    parts! { x => for n in (all_nodes()) { copy(x, n) => ObjectTerm::new(WAIT).at(n); } }
+}
+
+/// The body of a method with two arguments.
+type BodyOfTwo<'b> = &'b dyn Fn(Expr, Expr) -> Body;
+
+/// Returns the result of the prover, which asks no solver, for an implementation with these bodies of `Set` and `Send`.
+fn proof(parts: Parts, set: BodyOfTwo<'_>, send: BodyOfTwo<'_>, lemmas: Vec<Lemma>) -> Proof {
+    let bodies = bodies! { Words:
+        Set { x, v } => { (set(x, v)) }
+        Send { x, n } => { (send(x, n)); Rdma::mfence() }
+        Some { x, ns } => { for n in (ns) { Rdma::put(copy(x, n), copy(x, here()), Val::NoWid) } Rdma::mfence() }
+    };
+    let implementation = Arc::new(Stating(Over::<Words>::terms(bodies).with_parts(parts), lemmas));
+    let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), 2_000);
+    let options =
+        ProofOptions { solvers: Vec::new(), limit, executions, confirms: false, keep: false, diagnoses: true };
+    prove(&source(&words(), implementation), &options)
+}
+
+fn writes_own(x: Expr, v: Expr) -> Body {
+    body! { Rdma::write(copy(x, here()), v) }
+}
+
+fn sends_nothing(_: Expr, _: Expr) -> Body {
+    Body::unit()
+}
+
+/// Asserts that this is the only error; the empty text stands for none.
+#[track_caller]
+fn has_error(proof: &Proof, text: &str) {
+    let errors: Vec<String> = proof.errors.iter().map(ToString::to_string).collect();
+    match (text, &errors[..]) {
+        ("", []) => assert!(proof.executions > 0, "no execution was read"),
+        ("", errors) => panic!("{errors:?}"),
+        (text, [one]) if one.contains(text) => {}
+        (text, errors) => panic!("no `{text}` in {errors:?}"),
+    }
+}
+
+#[test]
+fn numbers_of_any_size_are_read() {
+    for large in [1 << 32, i64::MIN] {
+        let set = move |x: Expr, v: Expr| {
+            body! {
+                let k = Rdma::read(copy(x, here()));
+                Rdma::write(copy(x, here()), v);
+                Rdma::write(copy(x, here()), k + large)
+            }
+        };
+        has_error(&proof(copies(), &set, &sends_nothing, Vec::new()), "");
+    }
+}
+
+#[test]
+fn a_comparison_that_no_template_has_is_named() {
+    let own = |x: Expr| copy(x, here());
+    let small = |x: Expr, v: Expr| body! { if (v < 2) { Rdma::write(own(x), v) } else { Rdma::write(own(x), 1) } };
+    let found = proof(copies(), &small, &sends_nothing, Vec::new());
+    has_error(&found, "and no equality of data distinguishes them: let its body compare data by `==`");
+}
+
+/// An argument may be the index of a part on a node. A node by its number may not, because small worlds do not have it.
+#[test]
+fn nodes_are_arguments_and_no_numbers() {
+    let put = |to: Expr, x: Expr| body! { Rdma::put(to, copy(x, here()), Val::NoWid) };
+    has_error(&proof(copies(), &writes_own, &|x, n| put(copy(x, n), x), Vec::new()), "");
+    let to_two = |x, _| put(copy(x, Node(2).into()), x);
+    let found = proof(copies(), &writes_own, &to_two, Vec::new());
+    has_error(
+        &found,
+        "may not declare x.copy[2], because some worlds do not have the node 2: take no index by its number",
+    );
+    let one = |x: Expr| x.part("one", []);
+    let on_one = copies().and(parts! { x => one(x) => ObjectTerm::new(WAIT).at(Node(1)); });
+    let found = proof(on_one, &writes_own, &|x, _| put(one(x), x), Vec::new());
+    has_error(&found, "aNLR is of a node by its number, which templates do not know: let its object live on `node(x)`");
+}
+
+/// Proofs run in worlds with the parts, so wrong parts are an error before that.
+#[test]
+fn parts_of_others_are_an_error() {
+    let with = |name: Expr| {
+        proof(copies().and(parts! { _x => name => ObjectTerm::new(WAIT); }), &writes_own, &sends_nothing, Vec::new())
+    };
+    let of_memory = Expr::from(Loc::new("memory"));
+    has_error(
+        &with(of_memory.part("w", [])),
+        "makes memory.w, a part of memory, which is of memory: only the implementation",
+    );
+    has_error(&with(of_memory), "makes memory, which a client could name: make parts by `x.part(..)`");
+}
+
+/// A lemma is about its variables alone, and each has a sort that fits.
+#[test]
+fn wrong_variables_of_lemmas_are_named() {
+    fn c() -> LemmaVar {
+        call("c")
+    }
+    let cases: [(fn() -> Lemma, &str); 8] = [
+        (|| Lemma::new("").about(&[c()]).then(call("d").same(c())), "it speaks of `d`, a call: add it to `about`"),
+        (|| Lemma::new("").about(&[c()]).then(c().on(node("n"))), "it speaks of `n`, a node: add it to `about`"),
+        (|| Lemma::new("").about(&[c(), node("c2")]).then(c().on(thread("c2"))), "it speaks of `c2`, a thread: add it"),
+        (|| Lemma::new("").about(&[c()]).then(c().is_a("Set")).along_po(call("d")), "it speaks of `d`, a call: add it"),
+        (|| about_node(c().same(node("n"))), "`n` is a node, where a call is needed"),
+        (|| about_node(index(node("n")).is(number(0))), "`n` is a node, where a call is needed"),
+        (|| about_node(node("n").on(c())), "`n` is a node, where a call or a thread is needed"),
+        (|| about_node(c().is_a("Set")).along_po(node("n")), "`n` is a node, where a call is needed"),
+    ];
+    for (lemma, text) in cases {
+        has_error(&proof(copies(), &writes_own, &sends_nothing, vec![lemma()]), text);
+    }
+}
+
+fn about_node(then: Fact) -> Lemma {
+    Lemma::new("").about(&[call("c"), node("n")]).then(then)
+}
