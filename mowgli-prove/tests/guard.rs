@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fastrand::Rng;
 use libtest_mimic::Trial;
 use mowgli_check::check::{CheckOptions, CheckQuestion, check};
-use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members};
+use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, node};
 use mowgli_core::ids::Name;
 use mowgli_core::rewrite::edit::Edits;
 use mowgli_core::soundness::verdict::Verdict;
@@ -20,7 +20,7 @@ use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::lemma::{Lemma, call, index, number, value};
 use mowgli_core::term::method::ArgumentKind;
-use mowgli_core::term::parts::Parts;
+use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Rel, Spec, id, po, reads, same_thread, writes};
@@ -36,7 +36,7 @@ use mowgli_libraries::wlock::WlockOverSv;
 use mowgli_prove::error::Error;
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
 use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
-use mowgli_rdma::wait::Method as Wait;
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::common::{OtherShapes, source};
 use crate::needs::{Layer, Need, trial};
@@ -456,6 +456,52 @@ impl Implementation for Stating {
     }
 }
 
+/// An implementation with other parts.
+struct Declaring {
+    of: Arc<dyn Implementation>,
+    parts: Parts,
+}
+
+impl Implementation for Declaring {
+    fn target(&self) -> Name {
+        self.of.target()
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        Some(&self.parts)
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        self.of.bodies()
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        self.of.lemmas()
+    }
+}
+
+/// Returns a register whose threads count their writes, and whose fourth write of a thread writes 7. A lemma about this variable
+/// says that a thread counts to two at most.
+fn counted_to_two(name: &'static str) -> Case {
+    let count = |x: Expr, t: Expr| x.part("cnt", [t]);
+    let copy = |x: Expr| x.part("copy", [here()]);
+    let bodies = bodies! { Sv:
+        Write { x, v } => {
+            let k = Wait::read(count(x, me()));
+            Wait::write(count(x, me()), k + 1);
+            Wait::write(copy(x), v);
+            if (k == 3) { Wait::write(copy(x), 7) }
+        }
+    };
+    let counts = parts! { x => for t in (all_threads()) { count(x, t) => ObjectTerm::new(WAIT).at(node(t)); } };
+    let parts = SvOverWait.parts().expect("they are terms").clone().and(counts);
+    let of = Arc::new(Declaring { of: Arc::new(SvOverWait.with("counted", &bodies)), parts });
+    let c = call(name);
+    let few = Lemma::new("a thread counts to two at most").about(&[c]).given(c.is_a("Write"));
+    let few = few.then(value(c.read(WAIT, "Read", 1)).exceeds(number(2)).negated()).along_po(c);
+    published("sv").with(Stating { of, lemmas: vec![few] }, &format!("a false lemma about the count of `{name}`"))
+}
+
 /// Drops or negates a random part of a lemma, or states less than all lemmas.
 fn with_random_lemma(rng: &mut Rng, case: Case) -> Case {
     let mut lemmas = case.implementation.lemmas();
@@ -482,6 +528,9 @@ fn is_not_proved(case: &Case) {
 
 /// False proofs about shared variables.
 fn given_cases_of_sv() {
+    for name in ["c", "last"] {
+        is_not_proved(&counted_to_two(name));
+    }
     let three = |case: Case| {
         case.respecified("no three reads in a row", |spec| {
             let o = spec.chosen("rf").unwrap() - same_thread();
