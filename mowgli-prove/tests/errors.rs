@@ -2,22 +2,28 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{CELL, Spec, po, writes};
+use mowgli_check::check::{CheckOptions, check};
+use mowgli_core::algebra::{CELL, Spec, hb, po, stamped, writes};
 use mowgli_core::expr::{Expr, all_nodes, here};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::methods;
+use mowgli_core::rewrite::edit::{Edits, calls};
 use mowgli_core::simple::{Over, Simple};
+use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::body::{Bodies, Body, bodies, body};
+use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
-use mowgli_core::term::lemma::{Fact, Lemma, LemmaVar, call, index, node, number, thread};
+use mowgli_core::term::lemma::{Fact, Lemma, call, index, node, number, thread};
 use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::term::shape::shapes;
 use mowgli_core::value::Val;
-use mowgli_libraries::entry::{Entry, Memory};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Memory, Variant};
+use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
 use mowgli_prove::smt::solve::SolverLimit;
-use mowgli_rdma::RdmaStamp::{aCW, aMF};
+use mowgli_rdma::RdmaStamp::{aCR, aCW, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{Method as Rdma, WAIT, Wait};
 
@@ -170,24 +176,43 @@ fn parts_of_others_are_an_error() {
     has_error(&with(of_memory), "makes memory, which a client could name: make parts by `x.part(..)`");
 }
 
+/// Reads that fence order more than `sv` demands. So its least hb' breaks a demand for that order, and the largest one does not.
+#[test]
+fn a_specification_that_is_not_monotone_is_an_error() {
+    let sv = || catalogue().into_iter().find(|entry| entry.name == "sv").expect("it is there");
+    let fenced =
+        SvOverWait.replace(calls!(|call| Rdma::Read { .. } in Sv::Read { .. } => body! { Rdma::mfence(); call }));
+    let variant = Variant { implementation: Arc::new(fenced), ..sv().variants[0].clone() };
+    let bound = Bound { threads: 1, nodes: 1, calls: 2, values: vec![1], ..Bound::default() };
+    let checked = |minus_hb: bool| {
+        let specification = sv().specification.respecified(SV, |spec| {
+            let later = stamped(aCW).on().then(&po()).then(&stamped(aCR).on());
+            spec.empty("in-order", &if minus_hb { later - hb() } else { later & hb().inv() });
+        });
+        let entry = Entry { specification, variants: vec![variant.clone()], ..sv() };
+        check(&entry, &variant, &bound, &CheckOptions::default()).map(|checked| checked.report.verdict)
+    };
+    let Err(why) = checked(true) else { panic!("it is checked") };
+    assert!(why.message.contains("in-order can have more pairs where hb has fewer"), "{}", why.message);
+    assert!(matches!(checked(false), Ok(Verdict::Sound)));
+}
+
 /// A lemma is about its variables alone, and each has a sort that fits.
 #[test]
 fn wrong_variables_of_lemmas_are_named() {
-    fn c() -> LemmaVar {
-        call("c")
-    }
-    let cases: [(fn() -> Lemma, &str); 8] = [
-        (|| Lemma::new("").about(&[c()]).then(call("d").same(c())), "it speaks of `d`, a call: add it to `about`"),
-        (|| Lemma::new("").about(&[c()]).then(c().on(node("n"))), "it speaks of `n`, a node: add it to `about`"),
-        (|| Lemma::new("").about(&[c(), node("c2")]).then(c().on(thread("c2"))), "it speaks of `c2`, a thread: add it"),
-        (|| Lemma::new("").about(&[c()]).then(c().is_a("Set")).along_po(call("d")), "it speaks of `d`, a call: add it"),
-        (|| about_node(c().same(node("n"))), "`n` is a node, where a call is needed"),
-        (|| about_node(index(node("n")).is(number(0))), "`n` is a node, where a call is needed"),
-        (|| about_node(node("n").on(c())), "`n` is a node, where a call or a thread is needed"),
-        (|| about_node(c().is_a("Set")).along_po(node("n")), "`n` is a node, where a call is needed"),
+    let c = || call("c");
+    let cases = [
+        (Lemma::new("").about(&[c()]).then(call("d").same(c())), "it speaks of `d`, a call: add it to `about`"),
+        (Lemma::new("").about(&[c()]).then(c().on(node("n"))), "it speaks of `n`, a node: add it to `about`"),
+        (Lemma::new("").about(&[c(), node("c2")]).then(c().on(thread("c2"))), "it speaks of `c2`, a thread: add it"),
+        (Lemma::new("").about(&[c()]).then(c().is_a("Set")).along_po(call("d")), "it speaks of `d`, a call: add it"),
+        (about_node(c().same(node("n"))), "`n` is a node, where a call is needed"),
+        (about_node(index(node("n")).is(number(0))), "`n` is a node, where a call is needed"),
+        (about_node(node("n").on(c())), "`n` is a node, where a call or a thread is needed"),
+        (about_node(c().is_a("Set")).along_po(node("n")), "`n` is a node, where a call is needed"),
     ];
     for (lemma, text) in cases {
-        has_error(&proof(copies(), &writes_own, &sends_nothing, vec![lemma()]), text);
+        has_error(&proof(copies(), &writes_own, &sends_nothing, vec![lemma]), text);
     }
 }
 
