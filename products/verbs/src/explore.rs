@@ -128,7 +128,9 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
         let observed: Vec<Cell> = observed(&program.get(), world);
         let threads = program.threads(world);
         let mut machine = machine(world, &threads, ask, program)?;
-        let runs = machine.explore(&observed, ask.states, &expired);
+        // Code that needs other shared memory is not run any more, so the rest of the states has nothing new.
+        let is_over = || expired() || program.get().is_stale;
+        let runs = machine.explore(&observed, ask.states, &is_over);
         let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
         let mut code = program.get();
         match code.error.take() {
