@@ -142,7 +142,8 @@ fn compared(seeds: Range<u64>) {
     whys.iter()
         .for_each(|(why, seeds)| eprintln!("  {}: {why}: {:?}", seeds.len(), seeds.iter().take(9).collect::<Vec<_>>()));
     assert!(wrong.is_empty(), "{wrong}");
-    assert!(10 * decided >= 9 * fates.len(), "{decided} of {} programs are decided", fates.len());
+    // A kind of program that is never decided is noticed if it is more than one in twenty.
+    assert!(20 * decided >= 19 * fates.len(), "{decided} of {} programs are decided", fates.len());
     // Programs with one outcome each, or none that waits for ever, would show little.
     assert!(outcomes > 2 * decided && 20 * stuck > decided, "{outcomes} outcomes, {stuck} stuck");
 }
