@@ -434,7 +434,7 @@ fn for_puts(two_passes: BalOverSv) -> Vec<Variant> {
     vec![
         variant("published", about, Sound, two_passes, bounds),
         variant("no-wait", "a broadcast may still be read when the next round begins", Sound, no_wait, bounds),
-        variant("one-pass", "nothing waits for puts to other nodes than the own one", Unsound, one_pass, &[(3, 3, 1)]),
+        variant("one-pass", "nobody hears that the puts of others have arrived", Unsound, one_pass, &[(3, 3, 1)]),
         variant("no-fence", "nothing waits for puts to the own node", Unsound, no_fence, &[(3, 3, 1)]),
         variant("early", "the second counter is sent before all first ones are seen", Unsound, early, &[(3, 3, 1)]),
     ]

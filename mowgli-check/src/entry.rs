@@ -9,6 +9,7 @@ use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, worlds};
 use mowgli_core::soundness::form::monotone;
 use mowgli_core::soundness::verdict::{Report, Verdict};
+use mowgli_core::term::body::Bodies;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::misdeclared;
 use mowgli_core::term::method::{self, Looks, Method, Returns};
@@ -60,9 +61,14 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
     })
 }
 
-/// Checks that a variant implements the library of its entry.
+/// Checks that a variant implements the library of its entry, by calls of others.
 pub(crate) fn implements(entry: &Entry, variant: &Variant) -> Result<(), InputError> {
     let target = variant.implementation.target();
+    let bodies = variant.implementation.bodies().into_iter().flat_map(Bodies::iter);
+    if let Some((method, _)) = bodies.into_iter().find(|(_, body)| body.calls().iter().any(|c| c.library == target)) {
+        let help = "give it a name that no library below it has";
+        return Err(wrong(format!("the body of {method} calls {target}, which it implements")).help(help));
+    }
     if target == Name::literal(entry.name) {
         return Ok(());
     }

@@ -27,6 +27,34 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     says("(x=1)", "x=1", "help: an assertion has its condition in parentheses");
     says("put(y, x)", "put y, x", "help: a call has its arguments in parentheses");
     says("y@2 = 0; }", "y@2 = 0;", "help: the declarations end with }");
+    says("(x=1)", "(x=1 /\\)", "help: a condition stands on both sides of /\\");
+    says("y@2 = 0;", "y@2 = 0; barrier z = {};", "an object has at least one thread");
+    is_bad(&["litmus", &file(folder.path(), "empty.litmus", "")], &["help: a test begins with its model and its name"]);
+}
+
+/// The parser recurses, so it refuses what would take all of its stack.
+#[test]
+fn deep_brackets_and_negations_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let repeated = |open: &str, close: &str| {
+        let (open, close) = (open.repeat(20_000), close.repeat(20_000));
+        format!("RDMA_TSO t\n{{ x@1 = 0; }}\n P1@1 ;\n x := 1 ;\nallowed ({open}x=1{close})\n")
+    };
+    for text in [repeated("(", ")"), repeated("~", ""), repeated("~ (", ")")] {
+        is_bad(
+            &["litmus", &file(folder.path(), "deep.litmus", &text)],
+            &["more than 200 brackets or ~", "deep.litmus:5:"],
+        );
+    }
+    let row = |word: &str| format!(" {word} ;\n").repeat(20_000);
+    let blocks = format!("RDMA_TSO t\n{{ x@1 = 0; }}\n P1@1 ;\n{}{}", row("if a = 1 {"), row("}"));
+    is_bad(&["litmus", &file(folder.path(), "deep.litmus", &blocks)], &["more than 200 brackets or ~"]);
+    let herd =
+        format!("X86_64 t\n{{ }}\n P0 ;\n movl $1,(x) ;\nexists ({}x=1{})\n", "(".repeat(20_000), ")".repeat(20_000));
+    is_bad(
+        &["convert", "--to", "mowgli", &file(folder.path(), "herd.litmus", &herd)],
+        &["more than 200 brackets or ~"],
+    );
 }
 
 /// Store buffering has an execution that no interleaving has. It comes with its cycle.
@@ -282,9 +310,11 @@ fn an_execution_is_explained_in_the_names_of_the_test() {
     let test = "RDMA_WAIT t { _1@4 = 7; x@4 = 0; }\n P2@2 | P4@4 ;\n put(x, 1, d) | a := x ;\n wait(d) | b := x ;\nallowed (a=1)\nforbidden (a=1 /\\ b=0)\n";
     let test = file(folder.path(), "t.litmus", test);
     let ran = tells(&["explain", &test], 0, &[]);
-    for text in
-        ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1 (1 of 2)\n"]
-    {
+    for text in [
+        "  P2 on node 2\n    Put(x, 1, d)  [",
+        "  P4 on node 4\n",
+        "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1 (1 of 2)\n",
+    ] {
         assert!(ran.out.contains(text), "{text}: {}", ran.out);
     }
     assert!(!ran.out.contains("P1") && !ran.out.contains("Put(x, _"), "{}", ran.out);

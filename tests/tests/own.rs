@@ -176,6 +176,15 @@ fn an_implementation_has_a_body_of_each_call() {
     assert!(said.contains("the variant partial of pile has no body of Push"), "{said}");
 }
 
+/// A library with the name of one below it would implement that one by itself.
+#[test]
+fn an_implementation_calls_other_libraries_only() {
+    let bodies = bodies! { OfPile: Push { x } => { OfPile::push(x) } Pop { .. } => { Shared::read(top()) } };
+    let variants = vec![variant("circle", "", Expected::Sound, Over::<OfPile>::terms(bodies), &[])];
+    let said = checked(&Entry { variants, ..pile("pile") }).err().expect("a mistake").to_string();
+    assert!(said.contains("the body of Push calls pile, which it implements"), "{said}");
+}
+
 /// Every value other than unit counts as a result, whatever the method is called. Without it the assertion would be
 /// false.
 #[test]

@@ -87,16 +87,39 @@ pub fn over(text: &str, model: Model) -> String {
 
 /// Returns the text of a test with another model, which `change` computes from its own.
 fn with_model(path: &str, text: &str, change: impl FnOnce(Model) -> Parsed<Model>) -> Parsed<String> {
-    let Ok(mut file) = Grammar::parse(Rule::file, text) else { return Ok(text.to_owned()) };
-    let model = file.next().and_then(|file| file.into_inner().find(|t| t.as_rule() == Rule::model));
+    let Ok(file) = tree(text) else { return Ok(text.to_owned()) };
+    let model = file.into_inner().find(|t| t.as_rule() == Rule::model);
     let Some(Ok(named)) = model.as_ref().map(|tree| tree.as_str().parse::<Model>()) else { return Ok(text.to_owned()) };
     let span = model.expect("it was parsed").as_span();
     let named = change(named).map_err(|error| error.at(Place::of(path, text, span.start()..span.end())))?;
     Ok(format!("{}{named}{}", &text[..span.start()], &text[span.end()..]))
 }
 
+/// The most brackets and negations within each other: the parser needs stack for each.
+const DEEPEST: usize = 200;
+
+/// Refuses a text whose brackets or negations are too deep within each other.
+pub(super) fn is_flat(text: &str) -> Parsed<()> {
+    let (mut open, mut negations) = (0_usize, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '{' | '[' => open += 1,
+            ')' | '}' | ']' => open = open.saturating_sub(1),
+            '~' => negations += 1,
+            _ if c.is_whitespace() => {}
+            _ => negations = 0,
+        }
+        if open + negations > DEEPEST {
+            let error = InputError::new(Code::Syntax, format!("more than {DEEPEST} brackets or ~ within each other"));
+            return Err(error.at(Place::of("", text, at..at + c.len_utf8())));
+        }
+    }
+    Ok(())
+}
+
 /// Parses a text as the one tree of a file.
 fn tree(text: &str) -> Parsed<Tree<'_>> {
+    is_flat(text)?;
     let file = Grammar::parse(Rule::file, text).map_err(|error| slips::error(text, error))?;
     Ok({ file }.next().expect("a file is one tree"))
 }

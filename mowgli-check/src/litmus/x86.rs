@@ -14,6 +14,7 @@ use pest_derive::Parser;
 use crate::error::{Code, InputError, Place};
 
 use super::condition::{Condition, Side, Symbols};
+use super::parse::is_flat;
 use super::print::table;
 use super::test::{Arg, Observable, Quantifier, Sign, Statement, Test, TestThread};
 
@@ -188,6 +189,7 @@ pub(crate) const INTEL: &str = "a test of herd7 begins with X86_64 and has opera
 /// The error in the text, with line and column.
 pub fn from_herd(path: &str, text: &str) -> Result<String, InputError> {
     let at = |error: InputError, bytes| error.at(Place::of(path, text, bytes));
+    is_flat(text).map_err(|error| error.in_file(path))?;
     let file = Grammar::parse(Rule::file, text).map_err(|error| {
         let bytes = match error.location {
             InputLocation::Pos(at) => at..at,

@@ -201,7 +201,10 @@ impl Reader<'_> {
                     _ => return fail(v, Code::Value, format!("the initial value is to be a tuple of {least} or more")),
                 },
                 (DeclarationPart::Values | DeclarationPart::Words, Some(v)) => self.values(object, v, places, form)?,
-                (DeclarationPart::Members, Some(names)) => object.members(&self.tids(names)?),
+                (DeclarationPart::Members, Some(names)) => match &*self.tids(names)? {
+                    [] => return fail(names, Code::Value, "an object has at least one thread"),
+                    members => object.members(members),
+                },
                 (DeclarationPart::Roles, Some(roles)) => object.members(&self.roles(roles)?),
                 (&DeclarationPart::Size { usual, least, most }, _) => {
                     let node = part(tree, Rule::size).and_then(|t| part(&t, Rule::node));

@@ -168,6 +168,7 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
             return Some("this is a test of herd7: `mowgli convert FILE --to mowgli` writes it in this notation");
         }
         Some("X86") => return Some(crate::litmus::x86::INTEL),
+        None => return Some("a test begins with its model and its name, as RDMA_WAIT mp { x@1 = 0; }"),
         _ => {}
     }
     let (before, rest) = text.split_at(*at);
@@ -187,6 +188,8 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         Some(help)
     } else if !before.contains('}') && (rest.starts_with(":=") || rest.starts_with('(')) {
         Some("the declarations end with }, and below it stand the threads")
+    } else if asserts(line) && (before.ends_with("/\\") || before.ends_with("\\/")) {
+        Some("a condition stands on both sides of /\\ and of \\/, as a=1 /\\ b=0")
     } else if asserts(line) && before.ends_with(' ') && !rest.starts_with('(') {
         Some("an assertion has its condition in parentheses, as allowed (a=1 /\\ b=0)")
     } else if rest.starts_with('+') && before.ends_with('+') {
