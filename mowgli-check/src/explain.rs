@@ -506,30 +506,14 @@ impl ProgramWords {
             _ => {}
         }
         let mut out = String::from("\nThe specifications forbid it:\n");
-        let common = common(refutations);
-        for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
-            // The stamp distinguishes the reads of a call that reads several times.
-            let place = |end: &CycleEnd| (end.thread, end.position);
-            let reader = |read: &CycleEnd| {
-                let reads = refutation.assumed.iter().filter(|a| place(&a.0) == place(read)).count();
-                if reads > 1 { format!("{} as {}", self.end(read), read.stamp) } else { self.end(read) }
-            };
-            let assumed = refutation.assumed.iter().filter(|a| !common.contains(a)).map(|(read, write)| match write {
-                Some(write) => format!("{} reads from {}", reader(read), self.end(write)),
-                None => format!("{} reads the initial value", reader(read)),
-            });
-            let assumed = assumed.collect::<Vec<_>>();
+        let common = common(refutations.iter());
+        for (reason, ways) in self.by_reason(refutations) {
+            let own = self::common(ways.iter().copied()).into_iter().filter(|a| !common.contains(a));
+            let assumed = own.map(|a| self.assumption(ways[0], a)).collect::<Vec<_>>().join(", and ");
             if !assumed.is_empty() {
-                let _ = writeln!(out, "  if {}:", assumed.join(", and "));
+                let _ = writeln!(out, "  if {assumed}:");
             }
-            for edge in &refutation.edges {
-                let _ = writeln!(out, "    {}", self.sentence(edge));
-            }
-            let end = refutation_end(refutation);
-            let _ = writeln!(out, "    {}", end.as_deref().unwrap_or("back to the first event: a cycle"));
-            if let Some(line) = self.other_order(refutation) {
-                let _ = writeln!(out, "    {line}");
-            }
+            out.push_str(&reason);
         }
         if let Some(stop) = stop {
             let _ = writeln!(out, "  and whether there are more ways to get it was not known before {stop}");
@@ -537,6 +521,32 @@ impl ProgramWords {
             out.push_str("  and so on: there are more ways to get it, each impossible\n");
         }
         out
+    }
+
+    /// Prints why each way is impossible, and lists the ways with one reason together.
+    fn by_reason<'r>(&self, refutations: &'r [Refutation]) -> Vec<(String, Vec<&'r Refutation>)> {
+        let mut all: Vec<(String, Vec<&Refutation>)> = Vec::new();
+        for way in refutations {
+            let end = refutation_end(way).unwrap_or_else(|| "back to the first event: a cycle".to_owned());
+            let lines = way.edges.iter().map(|edge| self.sentence(edge)).chain([end]).chain(self.other_order(way));
+            let reason = lines.map(|line| format!("    {line}\n")).collect::<String>();
+            match all.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, ways)) => ways.push(way),
+                None => all.push((reason, vec![way])),
+            }
+        }
+        all
+    }
+
+    /// Prints where a read of a way gets its value from. The stamp distinguishes the reads of a call that reads several times.
+    fn assumption(&self, way: &Refutation, (read, write): &Assumed) -> String {
+        let place = |end: &CycleEnd| (end.thread, end.position);
+        let several = way.assumed.iter().filter(|a| place(&a.0) == place(read)).count() > 1;
+        let reader = if several { format!("{} as {}", self.end(read), read.stamp) } else { self.end(read) };
+        match write {
+            Some(write) => format!("{reader} reads from {}", self.end(write)),
+            None => format!("{reader} reads the initial value"),
+        }
     }
 
     /// Returns a line that the other order of two calls is impossible, too, if a cycle follows an order such as that of a lock. The
@@ -630,7 +640,7 @@ fn ordinal(n: usize) -> String {
 type Assumed = (CycleEnd, Option<CycleEnd>);
 
 /// Returns the assumptions that all refutations share.
-fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
-    let (first, rest) = refutations.split_first().expect("there are some");
-    first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()
+fn common<'r>(mut refutations: impl Iterator<Item = &'r Refutation> + Clone) -> Vec<&'r Assumed> {
+    let first = refutations.next().expect("there are some");
+    first.assumed.iter().filter(|a| refutations.clone().all(|r| r.assumed.contains(a))).collect()
 }
