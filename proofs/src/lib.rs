@@ -377,18 +377,19 @@ fn accepted_in(catalogue: &Catalogue, implemented: &str, litmus: &str) -> String
     reviewable(format!("{litmus}\n\n{text}"), ACCEPTED)
 }
 
-/// Returns the sentences that forbid the outcome of a counterexample, of the first way to get it.
+/// Returns the sentences that forbid the outcome of a counterexample, of the way with the longest cycle.
 #[must_use]
 pub fn cycle(checked: &Checked) -> Option<String> {
     forbidding(checked, &|_, _| Vec::new())
 }
 
-/// Returns the same with more lines about the first way.
+/// Returns the same with more lines about that way.
 fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Vec<String>) -> Option<String> {
     let counterexample = checked.counterexample()?;
     let (refutations, _) = counterexample.refutations.so_far();
     let words = words(counterexample);
-    Some(match refutations.first() {
+    // The longest cycle goes through the most calls of the client.
+    Some(match refutations.iter().rev().max_by_key(|way| way.edges.len()) {
         Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).chain(more(&words, first)).join("\n"),
         None => words.refutations(&counterexample.refutations).trim().to_owned(),
     })
