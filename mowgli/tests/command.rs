@@ -28,8 +28,9 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     says("put(y, x)", "put y, x", "help: a call has its arguments in parentheses");
     says("y@2 = 0; }", "y@2 = 0;", "help: the declarations end with }");
     says("(x=1)", "(x=1 /\\)", "help: a condition stands on both sides of /\\");
-    says("y@2 = 0;", "y@2 = 0; barrier z = {};", "an object has at least one thread");
-    is_bad(&["litmus", &file(folder.path(), "empty.litmus", "")], &["help: a test begins with its model and its name"]);
+    let whole = |text: &str, says: &str| is_bad(&["litmus", &file(folder.path(), "whole.litmus", text)], &[says]);
+    whole("RDMA_WAIT t\n{ barrier z = {}; }\n P1@1 ;\n bar(z) ;\nends\n", "an object has at least one thread");
+    whole("", "help: a test begins with its model and its name");
 }
 
 /// The parser recurses, so it refuses what would take all of its stack.
