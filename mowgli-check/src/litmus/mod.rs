@@ -8,6 +8,7 @@ pub mod condition;
 pub mod core_rma;
 pub mod machine;
 pub mod model;
+mod nesting;
 pub mod notation;
 pub mod order;
 pub mod outside;

@@ -26,6 +26,7 @@ mod statements;
 mod waits;
 
 use super::callables::Callables;
+use super::nesting::is_flat;
 use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, TestThread};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};
@@ -93,28 +94,6 @@ fn with_model(path: &str, text: &str, change: impl FnOnce(Model) -> Parsed<Model
     let span = model.expect("it was parsed").as_span();
     let named = change(named).map_err(|error| error.at(Place::of(path, text, span.start()..span.end())))?;
     Ok(format!("{}{named}{}", &text[..span.start()], &text[span.end()..]))
-}
-
-/// The most brackets and negations within each other: the parser needs stack for each.
-const DEEPEST: usize = 200;
-
-/// Refuses a text whose brackets or negations are too deep within each other.
-pub(super) fn is_flat(text: &str) -> Parsed<()> {
-    let (mut open, mut negations) = (0_usize, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '{' | '[' => open += 1,
-            ')' | '}' | ']' => open = open.saturating_sub(1),
-            '~' => negations += 1,
-            _ if c.is_whitespace() => {}
-            _ => negations = 0,
-        }
-        if open + negations > DEEPEST {
-            let error = InputError::new(Code::Syntax, format!("more than {DEEPEST} brackets or ~ within each other"));
-            return Err(error.at(Place::of("", text, at..at + c.len_utf8())));
-        }
-    }
-    Ok(())
 }
 
 /// Parses a text as the one tree of a file.

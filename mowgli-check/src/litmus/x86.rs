@@ -14,7 +14,7 @@ use pest_derive::Parser;
 use crate::error::{Code, InputError, Place};
 
 use super::condition::{Condition, Side, Symbols};
-use super::parse::is_flat;
+use super::nesting::is_flat;
 use super::print::table;
 use super::test::{Arg, Observable, Quantifier, Sign, Statement, Test, TestThread};
 
