@@ -92,13 +92,6 @@ impl Hints for Lock {
         Some(matches!(Method::of(call), Method::Acq { .. }))
     }
 
-    /// A round that releases what it acquires leaves each lock as it found it. Without its sections, those before and after it keep
-    /// their order.
-    fn remembers(&self, _: &World, earlier: &[Event], round: &[Event]) -> bool {
-        let of = |events| of_library(self.name, events);
-        !WELL_FORMED.has(&of(round)) || meets(&held(&of(earlier)), &of(round))
-    }
-
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
@@ -117,16 +110,6 @@ impl Subject for Lock {
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         method::calls(self.name, Method::TABLE, world, thread, bound, expired)
     }
-}
-
-/// Returns the calls of a library among these events.
-pub(crate) fn of_library(library: Name, events: &[Event]) -> Vec<&Event> {
-    events.iter().filter(|e| e.call.library == library).collect()
-}
-
-/// True if a call is about one of these locks.
-pub(crate) fn meets(locks: &[Loc], calls: &[&Event]) -> bool {
-    calls.iter().any(|e| locks.contains(&e.call.loc(0)))
 }
 
 /// Lock-well-formed (SYNC §4.1): on each thread and lock, Acq and Rel alternate, and every lock is released in the end.

@@ -8,7 +8,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::Method as Wait;
 
 use crate::entry::bound;
-use crate::lock::{self, LOCK, Sections, WELL_FORMED, dispenser, meets, of_library, ticket};
+use crate::lock::{self, LOCK, Sections, WELL_FORMED, dispenser, ticket};
 use crate::nlock::{NlockOverWait, released};
 use crate::prelude::*;
 
@@ -33,15 +33,6 @@ const COVERED: Paired = Paired { may_open: &["TryAcq"], ..WELL_FORMED };
 
 /// The same, and each TryAcq needs a Rel, too: nobody keeps the lock.
 const RELEASED: Paired = Paired { opens: &["Acq", "TryAcq"], ..WELL_FORMED };
-
-/// Returns the Rel of an attempt or an Acq in a round, or the attempt or the Acq of a Rel.
-fn partner<'e>(round: &[&'e Event], at: usize) -> Option<&'e Event> {
-    let is_rel = |e: &Event| matches!(Method::of(&e.call), Method::Rel { .. });
-    let is_same = |other: &&&Event| other.call.loc(0) == round[at].call.loc(0);
-    let before = || round[..at].iter().rfind(is_same);
-    let next = if is_rel(round[at]) { before() } else { round[at + 1..].iter().find(is_same) };
-    next.copied().filter(|other| is_rel(other) != is_rel(round[at]))
-}
 
 impl Library for Trylock {
     named_by!(Method);
@@ -93,15 +84,6 @@ impl Hints for Trylock {
 
     fn must_return(&self, _: &World, events: &[&Event]) -> bool {
         RELEASED.has(events)
-    }
-
-    /// A round in which each attempt that succeeds has its Rel leaves each lock as it found it, as of [`crate::lock::Lock`].
-    fn remembers(&self, _: &World, earlier: &[Event], round: &[Event]) -> bool {
-        let all = of_library(TRYLOCK, round);
-        let looks = |e: &Event| self.only_looks(e);
-        let is_idle = |at: usize| looks(all[at]) && partner(&all, at).is_none_or(looks);
-        let round = (0..all.len()).filter(|&at| !is_idle(at)).map(|at| all[at]).collect::<Vec<_>>();
-        !RELEASED.has(&round) || meets(&lock::held(&of_library(TRYLOCK, earlier)), &round)
     }
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {

@@ -6,7 +6,7 @@ use crate::error::{Code, InputError, Place};
 const DEEPEST: usize = 200;
 
 /// Refuses a text whose brackets or negations are too deep within each other.
-pub(super) fn is_flat(text: &str) -> Parsed<()> {
+pub(super) fn is_flat(text: &str) -> Result<(), InputError> {
     let (mut open, mut negations) = (0_usize, 0);
     for (at, c) in text.char_indices() {
         match c {

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use crate::event::{Call, Cell, Event, Shape, Sub, Writes};
+use crate::event::{Call, Cell, Event, Shape};
 use crate::execution::Execution;
 use crate::ids::{NodeSet, Tid};
 use crate::judge::{judge, repeats};
@@ -252,7 +252,7 @@ impl Problem<'_> {
         let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, waits: false };
         let last = |cell: Cell| {
             let last = execution.last_writes(libraries, cell).into_iter().filter_map(|w| execution.subs[w].wrote);
-            let last: Vec<Val> = last.chain(written_in_rounds(idle, cell)).unique().collect();
+            let last: Vec<Val> = last.unique().collect();
             if last.is_empty() { vec![self.initial(cell)] } else { last }
         };
         for ((thread, program), (run, wait)) in world.tids().zip(self.programs).zip(idle) {
@@ -287,12 +287,8 @@ impl Problem<'_> {
         let found = |next| self.first_consistent(Some(execution), next).map(|found| Some((next, found?))).transpose();
         let mut repeated = rounds.iter().filter_map(found);
         let Some(first) = repeated.next().transpose()? else { return Ok(false) };
-        // Where rounds write several values in turn, a thread may read one of them in the middle of a further round.
-        let turns = if writes_in_turn(idle) { &rounds[..] } else { &[] };
-        for begun in std::iter::once(continued).chain(turns) {
-            if self.comes_out(execution, begun, idle, self.world.threads.len())? {
-                return Ok(false);
-            }
+        if self.comes_out(execution, continued, idle, self.world.threads.len())? {
+            return Ok(false);
         }
         if self.waiting_calls(idle).next().is_none() {
             return Ok(true);
@@ -345,7 +341,11 @@ impl Problem<'_> {
         let mut failed = None;
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
-        let of_rounds = subs_of_rounds(idle).filter_map(|sub| sub.cell);
+        let rounds = idle.iter().map(|(run, wait)| match wait {
+            Some(EndlessWait { at: WaitsAt::Loop(start), .. }) => &run.shapes[*start..],
+            _ => &[],
+        });
+        let of_rounds = rounds.flatten().flatten().filter_map(|sub| sub.cell);
         let cells: Vec<Cell> = of_rounds.chain(self.observed.iter().copied()).sorted().dedup().collect();
         let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
         let early = early(&continued.parts());
@@ -589,27 +589,6 @@ impl Problem<'_> {
         }
         Ok(searched)
     }
-}
-
-/// Returns the subevents of the repeated rounds.
-fn subs_of_rounds(idle: &[Idle]) -> impl Iterator<Item = &Sub> {
-    let rounds = idle.iter().map(|(run, wait)| match wait {
-        Some(EndlessWait { at: WaitsAt::Loop(start), .. }) => &run.shapes[*start..],
-        _ => &[],
-    });
-    rounds.flatten().flatten()
-}
-
-/// Returns the values that repeated rounds write to a cell, as far as they are constants.
-fn written_in_rounds(idle: &[Idle], cell: Cell) -> impl Iterator<Item = Val> {
-    let own = subs_of_rounds(idle).filter(move |sub| sub.cell == Some(cell));
-    own.filter_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
-}
-
-/// True if repeated rounds write several values to a cell.
-fn writes_in_turn(idle: &[Idle]) -> bool {
-    let cells = subs_of_rounds(idle).filter(|sub| sub.writes.is_some()).filter_map(|sub| sub.cell).unique();
-    { cells }.any(|cell| written_in_rounds(idle, cell).unique().count() > 1)
 }
 
 /// Removes the calls that were appended from an execution.
