@@ -30,6 +30,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The state of a thread has whole blocks of 64 bytes, so the variables of the runtime begin in blocks of their own, and end so in end.c. */
+int mw_begins_data __attribute__((aligned(64))) = 1, mw_begins_bss __attribute__((aligned(64)));
 uint64_t mw_regs[RETURN + 1] __attribute__((visibility("hidden")));
 uint64_t mw_returns[1024] __attribute__((visibility("hidden"))), mw_depth __attribute__((visibility("hidden")));
 int mw_nested;

@@ -361,4 +361,8 @@ int main(void) { abort(); }
 static void looks(void) { mowgli_outcome("n", x); }
 static void *registers(void *none) { atexit(looks); x = 1; return none; }
 int main(void) { pthread_create(&t, 0, registers, 0); pthread_join(t, 0); }
+#elif K == 29 /* a thread writes a variable with a first value, and waits */
+static volatile int set = 1;
+static void *waits(void *none) { set = 2; while (!x) {} return none; }
+int main(void) { pthread_create(&t, 0, waits, 0); x = 1; pthread_join(t, 0); }
 #endif
