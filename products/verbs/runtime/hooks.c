@@ -1157,7 +1157,7 @@ static void at_end(int code, void *none)
 	mw_nested = 0;
 	mw_ready();
 	mw_leaves_threads();
-	if (mw_thread < 0) { mw_serve(); mw_open = 0; }
+	if (mw_thread < 0) mw_serve();
 	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
 }
 /* Behind all functions that the program has for its end. */

@@ -116,7 +116,8 @@ void mw_leaves_threads(void)
 {
 	for (uint64_t k = 0; k < THREADS; k++) {
 		if (!(mw_open >> k & 1)) continue;
-		if (mw_thread < 0 && !threads[k].is_of_node) detaches(k + 1);
+		if (mw_thread < 0 && threads[k].is_of_node) closes(k + 1, "the end");
+		else if (mw_thread < 0) detaches(k + 1);
 		if (mw_is_main() && !(started_on_nodes >> k & 1)) detaches((self << 8) + k + 1);
 	}
 }
@@ -892,7 +893,7 @@ static void exits(int code, const char *call)
 	if (mw_thread < 0 && getpid() != mw_process) { if (!strcmp(call, "exit")) exit(code); else _exit(code); }
 	mw_ready();
 	mw_leaves_threads();
-	if (mw_thread < 0) { mw_serve(); mw_open = 0; exit(code); }
+	if (mw_thread < 0) { mw_serve(); exit(code); }
 	mw_flush();
 	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) {
 		if (!strcmp(call, "exit")) { mw_nested = 0; exit(0); }

@@ -365,4 +365,8 @@ int main(void) { pthread_create(&t, 0, registers, 0); pthread_join(t, 0); }
 static volatile int set = 1;
 static void *waits(void *none) { set = 2; while (!x) {} return none; }
 int main(void) { pthread_create(&t, 0, waits, 0); x = 1; pthread_join(t, 0); }
+#elif K == 34 /* nor for one that writes what a destructor reads */
+__attribute__((destructor)) static void looks(void) { mowgli_outcome("n", x); }
+static void *writes(void *none) { x = 1; return none; }
+int main(void) { pthread_create(&t, 0, writes, 0); }
 #endif
