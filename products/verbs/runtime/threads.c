@@ -791,6 +791,13 @@ enum { ENDS = 64 };
 static struct { void *fn, *arg; } at_end[ENDS], at_exit[ENDS];
 static size_t at_end_count, at_exit_count;
 static void *run(void *fn, void *arg);
+/* The last thread ends the program if `main` has left, so the rest of `main` comes behind the other threads of the process. */
+static void waits_for_others(void)
+{
+	int64_t has_ended = 0;
+	for (int k = 0; has_ended >= 0; k++) for (size_t mark = mw_learned(); !(has_ended = mw_ask("other %d", k)); mw_forget(mark)) {}
+	mw_open = 0;
+}
 __attribute__((noreturn)) static void ends(void *result)
 {
 	mw_nested = 0;
@@ -806,10 +813,14 @@ __attribute__((noreturn)) static void ends(void *result)
 		mw_flush();
 	}
 	leaves_locks();
+	uintptr_t base = mw_base;
 	mw_enters_nowhere();
 	mw_learn("end", 3);
 	mw_call("ended %ld", (long)(intptr_t)result);
-	mw_ended("");
+	if (!mw_is_main()) mw_ended("");
+	waits_for_others();
+	mw_base = base;
+	exit(0);
 }
 /* `thread_local` variables have destructors. Those of `main` belong to libc. */
 HOOK(int, __cxa_thread_atexit, (void (*fn)(void *), void *arg, void *object),
@@ -859,11 +870,11 @@ void mowgli_leaves(void *result);
 ENTRY(mowgli_leaves);
 void mw_mowgli_leaves(void *result)
 {
-	if (mw_thread < 0) mw_ready();
-	if (mw_thread < 0) { mw_serve(); mw_open = 0; }
+	mw_ready();
+	if (mw_thread < 0 && mw_main) mw_serve();
+	if (mw_thread < 0 || mw_thread == EPILOGUE) mw_main_must_take_part("pthread_exit in `main`");
 	mw_flush();
 	leaves_with = result;
-	if (mw_thread == EPILOGUE) ends(result);
 }
 static _Unwind_Reason_Code leaves_frame(int version, _Unwind_Action does, _Unwind_Exception_Class class, struct _Unwind_Exception *e,
 	struct _Unwind_Context *frame, void *none)

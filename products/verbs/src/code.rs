@@ -963,14 +963,14 @@ impl CompiledProgram {
                 let Some(other) = self.thread_known_as(thread, x) else {
                     return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
                 };
-                let node = self.made.threads[thread].0;
-                self.is_stale |= self.joined.insert(other, node).is_none();
-                let name = format!("{}_{}", if words[0] == "joined" { "ended" } else { "result" }, other + 1);
-                let x = self.word(&name, node, 0);
-                if self.is_stale {
-                    return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));
-                }
-                tso::Method::Read { x }.into()
+                let name = if words[0] == "joined" { "ended" } else { "result" };
+                self.reads_end(thread, other, name).map_err(Box::new)?
+            }
+            "other" => {
+                let of_process = |t: usize| self.process.process_of(t);
+                let is_other = |t: &usize| *t != thread && of_process(*t) == of_process(thread);
+                let Some(other) = (0..self.made.threads.len()).filter(is_other).nth(x as usize) else { return Ok(-1) };
+                self.reads_end(thread, other, "ended").map_err(Box::new)?
             }
             "landed" => {
                 let memory = (x, number(2) as u64);
@@ -1018,6 +1018,17 @@ impl CompiledProgram {
             Some(result) => Ok(result.int().unwrap_or(0)),
             None => Err(at(call, 0)),
         }
+    }
+
+    /// Returns the call by which a thread reads a word that another one writes at its end.
+    fn reads_end(&mut self, thread: usize, other: usize, word: &str) -> Result<Call, CodeAt> {
+        let node = self.made.threads[thread].0;
+        self.is_stale |= self.joined.insert(other, node).is_none();
+        let x = self.word(&format!("{word}_{}", other + 1), node, 0);
+        if self.is_stale {
+            return Err(CodeAt::Cut("a join that was not known".to_owned()));
+        }
+        Ok(tso::Method::Read { x }.into())
     }
 
     /// True if the thread may as well wait for the completion. Then a poll that finds nothing leads back to itself. It may

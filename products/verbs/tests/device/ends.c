@@ -365,6 +365,20 @@ int main(void) { pthread_create(&t, 0, registers, 0); pthread_join(t, 0); }
 static volatile int set = 1;
 static void *waits(void *none) { set = 2; while (!x) {} return none; }
 int main(void) { pthread_create(&t, 0, waits, 0); x = 1; pthread_join(t, 0); }
+#elif K == 31 || K == 32 /* the last thread ends a program whose `main` has left: a function for the end, or a destructor, looks */
+static void looks(void) { mowgli_outcome("n", x); }
+#if K == 32
+__attribute__((destructor)) static void destroys(void) { looks(); }
+#endif
+static void *writes(void *none) { x = 1; return none; }
+static void *starts(void *none) { pthread_create(&u, 0, writes, 0); pthread_detach(u); return none; }
+int main(void)
+{
+	if (K == 31) atexit(looks);
+	pthread_create(&t, 0, starts, 0);
+	pthread_detach(t);
+	pthread_exit(NULL);
+}
 #elif K == 34 /* nor for one that writes what a destructor reads */
 __attribute__((destructor)) static void looks(void) { mowgli_outcome("n", x); }
 static void *writes(void *none) { x = 1; return none; }
