@@ -339,6 +339,7 @@ fn finished(
             None => {}
         }
         let Some((values, failure)) = epilogue else { continue };
+        names_what_the_end_may_cut(code, &endings);
         let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
@@ -434,6 +435,14 @@ fn is_confirmed(code: &mut CompiledProgram, seek: &Seek, results: &[Vec<Val>]) -
             end.is_some() && has_ended == stuck.threads[thread].waits.is_none()
         }),
     }
+}
+
+/// Names the records of threads that nobody joins. The program may end before such a record, and no execution here does.
+fn names_what_the_end_may_cut(code: &mut CompiledProgram, endings: &[ThreadEnding]) {
+    let is_cut = |e: &&ThreadEnding| code.made.detached.contains(&e.thread) && !e.values.is_empty();
+    let Some(thread) = endings.iter().find(is_cut).map(|e| e.thread + 1) else { return };
+    let what = "an end of the program before a thread that is not joined has recorded its outcomes".to_owned();
+    code.unseen.entry(what).or_insert_with(|| format!("thread {thread}"));
 }
 
 /// Returns the threads that wait for ever in the execution with these ends, because they have polled the completion of a SEND that

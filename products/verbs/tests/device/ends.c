@@ -379,6 +379,9 @@ int main(void)
 	pthread_detach(t);
 	pthread_exit(NULL);
 }
+#elif K == 33 /* the end of the program does not wait for a thread that records */
+static void *records(void *none) { mowgli_outcome("n", 5); return none; }
+int main(void) { pthread_create(&t, 0, records, 0); }
 #elif K == 34 /* nor for one that writes what a destructor reads */
 __attribute__((destructor)) static void looks(void) { mowgli_outcome("n", x); }
 static void *writes(void *none) { x = 1; return none; }
