@@ -264,22 +264,26 @@ impl Machine<'_> {
         rounds.into_iter().map(with).collect()
     }
 
-    /// Collects the results of each iteration that leads from a place back to the first one.
+    /// Collects the results of each iteration that leads from a place back to the first one. The path holds the places that it has
+    /// passed, with their results. It passes none twice, because a loop within the loop need not lead back to the first place.
     fn add_rounds(
         &mut self,
         t: usize,
         (first, place): (u32, u32),
         results: &dyn Fn(&Self, u32) -> Vec<Val>,
-        round: &mut Vec<Val>,
+        path: &mut Vec<(u32, Val)>,
         rounds: &mut Vec<Vec<Val>>,
     ) {
+        if path.iter().any(|(passed, _)| *passed == place) {
+            return;
+        }
         for result in results(self, place) {
-            round.push(result);
+            path.push((place, result));
             match self.programs.after(t, place, result) {
-                after if after == first => rounds.push(round.clone()),
-                after => self.add_rounds(t, (first, after), results, round, rounds),
+                after if after == first => rounds.push(path.iter().map(|(_, result)| *result).collect()),
+                after => self.add_rounds(t, (first, after), results, path, rounds),
             }
-            round.pop();
+            path.pop();
         }
     }
 }

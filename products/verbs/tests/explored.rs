@@ -1036,6 +1036,7 @@ fn threads_end_and_wait_for_time_as_they_do() {
     assert!(aborted.code == 2 && aborted.err.contains(why), "{}{}", aborted.out, aborted.err);
     says("ends.c", 27, &[], (3, "a function for the end of the program, which a thread registers"));
     has_outcomes("ends.c", 29, &[], &[&[]]);
+    says("ends.c", 30, &[], (1, "waits for ever"));
     has_outcomes("ends.c", 31, &[], &[&[1]]);
     has_outcomes("ends.c", 32, &[], &[&[1]]);
     says("ends.c", 33, &[], (3, "complete except for an end of the program before a thread that is not joined"));

@@ -365,6 +365,18 @@ int main(void) { pthread_create(&t, 0, registers, 0); pthread_join(t, 0); }
 static volatile int set = 1;
 static void *waits(void *none) { set = 2; while (!x) {} return none; }
 int main(void) { pthread_create(&t, 0, waits, 0); x = 1; pthread_join(t, 0); }
+#elif K == 30 /* a condition gives a mutex back once, and its thread has locked it twice */
+static pthread_mutex_t twice = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static void *waits(void *none)
+{
+	pthread_mutex_lock(&twice);
+	pthread_mutex_lock(&twice);
+	while (!x) pthread_cond_wait(&c, &twice);
+	return none;
+}
+static void *signals(void *none) { pthread_mutex_lock(&twice); x = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&twice); return none; }
+int main(void) { pthread_create(&t, 0, waits, 0); pthread_create(&u, 0, signals, 0); pthread_join(t, 0); pthread_join(u, 0); }
 #elif K == 31 || K == 32 /* the last thread ends a program whose `main` has left: a function for the end, or a destructor, looks */
 static void looks(void) { mowgli_outcome("n", x); }
 #if K == 32
