@@ -291,8 +291,21 @@ static void holds(const void *lock, int64_t times)
 }
 /* A time that is over at any moment is a choice. */
 static int is_over(void) { return mw_ask("choose") != 0; }
-/* A lock that is not free is tried once, or until a time. */
-enum { TRIES = 1, UNTIL = 2 };
+/* A lock that is not free is tried once, or until a time. At a time that no clock shows it is not awaited. */
+enum { TRIES = 1, UNTIL = 2, NEVER = 3 };
+static int is_time(const struct timespec *t)
+{
+	mw_look(&t->tv_nsec, sizeof t->tv_nsec);
+	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
+}
+/* True of the clocks by which glibc waits. */
+static int is_awaited(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
+static int is_time_of(clockid_t clock, const struct timespec *t) { return is_awaited(clock) && is_time(t); }
+/* Returns the number by which functions of C11 name an error. */
+static int thrd_of(int why)
+{
+	return !why ? thrd_success : why == ETIMEDOUT ? thrd_timedout : why == EBUSY ? thrd_busy : thrd_error;
+}
 /* A word of each object is DESTROYED behind the end of its life. */
 enum { DESTROYED = -77 };
 static int64_t living(int64_t was, const char *call, const char *what)
@@ -344,6 +357,7 @@ static int lock(pthread_mutex_t *m, const char *call, int tries)
 		}
 		if (was == LEFT) continue;
 		if (tries == TRIES) return EBUSY;
+		if (tries == NEVER) return EINVAL;
 		if (is_alone()) waits_alone(call);
 		if (tries && is_over()) return ETIMEDOUT;
 	}
@@ -404,16 +418,16 @@ HOOK(int, pthread_mutex_init, (pthread_mutex_t *m, const pthread_mutexattr_t *at
 HOOK(int, pthread_mutex_destroy, (pthread_mutex_t *m), return destroy(m, "pthread_mutex_destroy");)
 HOOK(int, pthread_mutex_lock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_lock", 0);)
 HOOK(int, pthread_mutex_trylock, (pthread_mutex_t *m), return lock(m, "pthread_mutex_trylock", TRIES);)
-HOOK(int, pthread_mutex_timedlock, (pthread_mutex_t *m, const struct timespec *t), (void)t; return lock(m, "pthread_mutex_timedlock", UNTIL);)
+HOOK(int, pthread_mutex_timedlock, (pthread_mutex_t *m, const struct timespec *t), return lock(m, "pthread_mutex_timedlock", is_time(t) ? UNTIL : NEVER);)
 HOOK(int, pthread_mutex_clocklock, (pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
-	(void)clock; (void)t; return lock(m, "pthread_mutex_clocklock", UNTIL);)
+	return is_awaited(clock) ? lock(m, "pthread_mutex_clocklock", is_time(t) ? UNTIL : NEVER) : EINVAL;)
 HOOK(int, pthread_mutex_unlock, (pthread_mutex_t *m), return unlock(m, "pthread_mutex_unlock");)
 HOOK(int, mtx_init, (mtx_t *m, int kind), return mw_pthread_mutex_init((pthread_mutex_t *)m, kind & mtx_recursive ? &(pthread_mutexattr_t){ .__align = 1 } : NULL);)
 HOOK(void, mtx_destroy, (mtx_t *m), destroy(m, "mtx_destroy");)
 HOOK(int, mtx_lock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_lock", 0);)
 HOOK(int, mtx_trylock, (mtx_t *m), return lock((pthread_mutex_t *)m, "mtx_trylock", TRIES) ? thrd_busy : thrd_success;)
 HOOK(int, mtx_timedlock, (mtx_t *m, const struct timespec *t),
-	(void)t; return lock((pthread_mutex_t *)m, "mtx_timedlock", UNTIL) ? thrd_timedout : thrd_success;)
+	return thrd_of(lock((pthread_mutex_t *)m, "mtx_timedlock", is_time(t) ? UNTIL : NEVER));)
 HOOK(int, mtx_unlock, (mtx_t *m), return unlock((pthread_mutex_t *)m, "mtx_unlock");)
 
 #define CONDITION "condition variable"
@@ -454,16 +468,16 @@ HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_con
 HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
 HOOK(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), return sleeps(c, m, "pthread_cond_wait", 0);)
 HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t),
-	(void)t; return sleeps(c, m, "pthread_cond_timedwait", 1);)
+	return is_time(t) ? sleeps(c, m, "pthread_cond_timedwait", 1) : EINVAL;)
 HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
-	(void)clock; (void)t; return sleeps(c, m, "pthread_cond_clockwait", 1);)
+	return is_time_of(clock, t) ? sleeps(c, m, "pthread_cond_clockwait", 1) : EINVAL;)
 HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
 HOOK(void, cnd_destroy, (cnd_t *c), destroy_object(c, "cnd_destroy", CONDITION);)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
 HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
 HOOK(int, cnd_timedwait, (cnd_t *c, mtx_t *m, const struct timespec *t),
-	(void)t; return sleeps(c, (pthread_mutex_t *)m, "cnd_timedwait", 1) ? thrd_timedout : thrd_success;)
+	return thrd_of(is_time(t) ? sleeps(c, (pthread_mutex_t *)m, "cnd_timedwait", 1) : EINVAL);)
 
 /* Waiting for a word, as std::atomic and std::future do. A word of the runtime stands for those who sleep at it. */
 enum { SLEEPERS = 64 };
@@ -581,9 +595,9 @@ HOOK(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), return is_own_writer(l) 
 HOOK(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *l), return write_lock(l, "pthread_rwlock_trywrlock", TRIES, 0);)
 #define UNTIL_TIME(name, locks, ...) \
 	HOOK(int, pthread_rwlock_timed##name, (pthread_rwlock_t *l, const struct timespec *t), \
-		(void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_timed" #name, UNTIL __VA_ARGS__);) \
+		return !is_time(t) ? EINVAL : is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_timed" #name, UNTIL __VA_ARGS__);) \
 	HOOK(int, pthread_rwlock_clock##name, (pthread_rwlock_t *l, clockid_t clock, const struct timespec *t), \
-		(void)clock; (void)t; return is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_clock" #name, UNTIL __VA_ARGS__);)
+		return !is_time_of(clock, t) ? EINVAL : is_own_writer(l) ? EDEADLK : locks(l, "pthread_rwlock_clock" #name, UNTIL __VA_ARGS__);)
 UNTIL_TIME(rdlock, read_lock) UNTIL_TIME(wrlock, write_lock, , writers_go_first(l))
 HOOK(int, pthread_rwlock_unlock, (pthread_rwlock_t *l),
 	about(l);
@@ -646,8 +660,10 @@ HOOK(int, sem_init, (sem_t *s, int shared, unsigned n), (void)shared; about(s); 
 HOOK(int, sem_destroy, (sem_t *s), return destroy_object(s, "sem_destroy", "semaphore");)
 HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
 HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
-HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), (void)t; return take(s, "sem_timedwait", 0, 1);)
-HOOK(int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *t), (void)clock; (void)t; return take(s, "sem_clockwait", 0, 1);)
+static int fails(int why) { errno = why; return -1; }
+HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), return is_time(t) ? take(s, "sem_timedwait", 0, 1) : fails(EINVAL);)
+HOOK(int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *t),
+	return is_time_of(clock, t) ? take(s, "sem_clockwait", 0, 1) : fails(EINVAL);)
 HOOK(int, sem_post, (sem_t *s), about(s); living(add_word(s, 1), "sem_post", "semaphore"); return 0;)
 HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)living(word(s), "sem_getvalue", "semaphore"); mw_put(v, &own, sizeof own); return 0;)
 

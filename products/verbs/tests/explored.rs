@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 36] = [
+    let quick: [(&str, fn()); 37] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -101,6 +101,7 @@ pub fn trials() -> Vec<Trial> {
         ("later_rounds_repeat_runs_that_their_memory_concerns", later_rounds_repeat_runs_that_their_memory_concerns),
         ("a_writer_goes_first_where_glibc_says_so", a_writer_goes_first_where_glibc_says_so),
         ("threads_find_the_settings_that_they_have", threads_find_the_settings_that_they_have),
+        ("functions_fail_as_those_of_glibc", functions_fail_as_those_of_glibc),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -1177,6 +1178,13 @@ fn threads_find_the_settings_that_they_have() {
     has_outcomes("settings.c", 6, &[], &[&[8, 4]]);
     for case in [4, 5] {
         says("settings.c", case, &[], (3, "complete except for the processors of a thread"));
+    }
+}
+
+/// Each case of errors.c compares the results of calls with those that glibc returns. It fails at the first one that differs.
+fn functions_fail_as_those_of_glibc() {
+    for case in 1..=1 {
+        has_outcomes("errors.c", case, &[], &[&[1]]);
     }
 }
 

@@ -1,0 +1,68 @@
+/* Errors of functions of libc, as glibc has them. Case K says which. */
+#define _GNU_SOURCE
+#include <mowgli.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <threads.h>
+#include <time.h>
+
+static volatile int x;
+/* Ends the program at the first call whose result is another one. */
+#define IS(call, expected) do { if ((call) != (expected)) { mowgli_outcome(#call, __LINE__); abort(); } } while (0)
+#define FAILS(call, why) do { errno = 0; IS(call, -1); IS(errno, why); } while (0)
+static void *tries(void *none);
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, tries, 0);
+	x = 1;
+	pthread_join(t, 0);
+	mowgli_outcome("end", 1);
+}
+
+#if K == 1 /* times and clocks */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, m = PTHREAD_MUTEX_INITIALIZER, own = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static sem_t s;
+static struct timespec past, below = { 0, -1 }, above = { 0, 1000000000 };
+static void *holds(void *none) { pthread_mutex_lock(&held); return none; }
+static void *tries(void *none)
+{
+	pthread_t t;
+	pthread_create(&t, 0, holds, 0);
+	pthread_join(t, 0);
+	IS(pthread_mutex_timedlock(&m, &below), 0);
+	IS(pthread_cond_timedwait(&c, &m, &above), EINVAL);
+	IS(pthread_cond_clockwait(&c, &m, CLOCK_MONOTONIC, &below), EINVAL);
+	IS(pthread_cond_clockwait(&c, &m, CLOCK_BOOTTIME, &past), EINVAL);
+	IS(cnd_timedwait((cnd_t *)&c, (mtx_t *)&m, &above), thrd_error);
+	IS(pthread_mutex_unlock(&m), 0);
+	IS(pthread_mutex_timedlock(&held, &below), EINVAL);
+	IS(pthread_mutex_timedlock(&held, &past), ETIMEDOUT);
+	IS(mtx_timedlock((mtx_t *)&held, &above), thrd_error);
+	IS(mtx_timedlock((mtx_t *)&held, &past), thrd_timedout);
+	IS(pthread_mutex_clocklock(&m, CLOCK_BOOTTIME, &past), EINVAL);
+	IS(pthread_mutex_clocklock(&held, CLOCK_MONOTONIC, &above), EINVAL);
+	IS(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &above), 0);
+	IS(pthread_mutex_lock(&own), 0);
+	IS(pthread_mutex_timedlock(&own, &above), EDEADLK);
+	IS(pthread_rwlock_timedrdlock(&l, &above), EINVAL);
+	IS(pthread_rwlock_clockrdlock(&l, CLOCK_BOOTTIME, &past), EINVAL);
+	IS(pthread_rwlock_trywrlock(&l), 0);
+	IS(pthread_rwlock_timedwrlock(&l, &below), EINVAL);
+	IS(pthread_rwlock_clockwrlock(&l, CLOCK_BOOTTIME, &past), EINVAL);
+	IS(pthread_rwlock_timedwrlock(&l, &past), EDEADLK);
+	IS(sem_init(&s, 0, 1), 0);
+	FAILS(sem_timedwait(&s, &below), EINVAL);
+	FAILS(sem_clockwait(&s, CLOCK_BOOTTIME, &past), EINVAL);
+	FAILS(sem_clockwait(&s, CLOCK_REALTIME, &above), EINVAL);
+	IS(sem_clockwait(&s, CLOCK_MONOTONIC, &past), 0);
+	return none;
+}
+#endif
