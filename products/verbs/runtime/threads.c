@@ -180,7 +180,9 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	mw_put(id, &own, sizeof own);
 	return 0;)
 HOOK(int, pthread_join, (pthread_t id, void **result),
+static pthread_t own_id(void) { return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self; }
 	if (mw_thread < 0) {
+	if (id == own_id()) return EDEADLK;
 		if (result) mw_main_must_take_part("pthread_join asks for a result");
 		mw_serve();
 	}
@@ -200,7 +202,7 @@ HOOK(pid_t, __mowgli_getpid, (void), return numbered(getpid(), 0);)
 HOOK(pid_t, __mowgli_getppid, (void), return numbered(getppid(), -1);)
 HOOK(pid_t, __mowgli_gettid, (void), return numbered((pid_t)syscall(SYS_gettid), mw_thread < 0 || mw_thread == EPILOGUE || mw_is_main() ? 0 : mw_thread + 1);)
 HOOK(int, __mowgli_sched_getcpu, (void), if (mw_thread >= 0) { mw_flush(); mw_unsure("sched_getcpu"); } return 0;)
-HOOK(pthread_t, pthread_self, (void), return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self;)
+HOOK(pthread_t, pthread_self, (void), return own_id();)
 HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
 HOOK(void, mowgli_join, (void),
 	if (mw_thread < 0) mw_serve();
@@ -210,6 +212,7 @@ HOOK(void, mowgli_join, (void),
 HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
 HOOK(int, thrd_join, (thrd_t id, int *result),
 	if (mw_thread < 0) {
+	if (id == own_id()) return thrd_error;
 		if (result) mw_main_must_take_part("thrd_join asks for a result");
 		mw_serve();
 	}
@@ -703,7 +706,8 @@ CALLS(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "cal
 static uint64_t *joinable(uint64_t *thread, const char *call)
 {
 	mw_look(thread, sizeof *thread);
-	if (*thread) return thread;
+	int is_refused = !*thread || (*thread == own_id() && strstr(call, "join"));
+	if (!is_refused) return thread;
 	mw_nested = 0;
 	((void (*)(void *))dlsym(RTLD_NEXT, call))(thread);
 	return thread;
