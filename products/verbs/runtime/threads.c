@@ -342,6 +342,12 @@ static int data_of(const pthread_mutex_t *m)
 static int kind_of(const pthread_mutex_t *m) { return data_of(m) & 3; }
 static int is_robust(const pthread_mutex_t *m) { return data_of(m) & ROBUST; }
 static int64_t owner(void) { return is_alone() ? 1 : (int64_t)(mw_thread + 1); }
+/* True if glibc refuses to unlock it where another thread has it, or nobody. */
+static int knows_owner(const pthread_mutex_t *m)
+{
+	int kind = kind_of(m);
+	return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK || is_robust(m);
+}
 static int lock(pthread_mutex_t *m, const char *call, int tries)
 {
 	about(m);
@@ -374,8 +380,7 @@ static int unlock(pthread_mutex_t *m, const char *call)
 	size_t i = held_at(m);
 	if (i == held_count) {
 		int64_t was = word(m);
-		int kind = kind_of(m);
-		if (kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK || is_robust(m)) return EPERM;
+		if (knows_owner(m)) return EPERM;
 		if (living(was, call, "mutex")) mw_end('f', "%s of a mutex that thread %ld has locked", call, (long)was);
 		mw_end('f', "%s of a mutex that nobody has locked", call);
 	}
@@ -454,6 +459,8 @@ static int wakes(void *c, const char *call)
 static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 {
 	about(waiters(c));
+	about(m);
+	if (held_at(m) == held_count && knows_owner(m)) return EPERM;
 	about(c);
 	if (is_alone()) waits_alone(call);
 	int64_t before = living(word(c), call, CONDITION);
@@ -478,7 +485,7 @@ HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
 HOOK(void, cnd_destroy, (cnd_t *c), destroy_object(c, "cnd_destroy", CONDITION);)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
-HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0);)
+HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return thrd_of(sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0));)
 HOOK(int, cnd_timedwait, (cnd_t *c, mtx_t *m, const struct timespec *t),
 	return thrd_of(is_time(t) ? sleeps(c, (pthread_mutex_t *)m, "cnd_timedwait", 1) : EINVAL);)
 
