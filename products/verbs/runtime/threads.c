@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -179,10 +180,10 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
-HOOK(int, pthread_join, (pthread_t id, void **result),
 static pthread_t own_id(void) { return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self; }
-	if (mw_thread < 0) {
+HOOK(int, pthread_join, (pthread_t id, void **result),
 	if (id == own_id()) return EDEADLK;
+	if (mw_thread < 0) {
 		if (result) mw_main_must_take_part("pthread_join asks for a result");
 		mw_serve();
 	}
@@ -211,8 +212,8 @@ HOOK(void, mowgli_join, (void),
 	for (uint64_t k = 1; mw_is_main() && k <= (uint64_t)created; k++) if (mw_open >> (k - 1) & 1) joined((self << 8) + k);)
 HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
 HOOK(int, thrd_join, (thrd_t id, int *result),
-	if (mw_thread < 0) {
 	if (id == own_id()) return thrd_error;
+	if (mw_thread < 0) {
 		if (result) mw_main_must_take_part("thrd_join asks for a result");
 		mw_serve();
 	}
@@ -341,13 +342,13 @@ static int data_of(const pthread_mutex_t *m)
 }
 static int kind_of(const pthread_mutex_t *m) { return data_of(m) & 3; }
 static int is_robust(const pthread_mutex_t *m) { return data_of(m) & ROBUST; }
-static int64_t owner(void) { return is_alone() ? 1 : (int64_t)(mw_thread + 1); }
 /* True if glibc refuses to unlock it where another thread has it, or nobody. */
 static int knows_owner(const pthread_mutex_t *m)
 {
 	int kind = kind_of(m);
 	return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK || is_robust(m);
 }
+static int64_t owner(void) { return is_alone() ? 1 : (int64_t)(mw_thread + 1); }
 static int lock(pthread_mutex_t *m, const char *call, int tries)
 {
 	about(m);
@@ -458,9 +459,9 @@ static int wakes(void *c, const char *call)
 }
 static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 {
-	about(waiters(c));
 	about(m);
 	if (held_at(m) == held_count && knows_owner(m)) return EPERM;
+	about(waiters(c));
 	about(c);
 	if (is_alone()) waits_alone(call);
 	int64_t before = living(word(c), call, CONDITION);
@@ -709,7 +710,8 @@ static void once(int *o, void (*fn)(void), const char *call)
 #define CALLS(type, name, parameters, ...) ENTRY_THAT_CALLS(name); type mw_##name parameters { __VA_ARGS__ }
 CALLS(int, pthread_once, (pthread_once_t *o, void (*fn)(void)), once((int *)o, fn, "pthread_once"); return 0;)
 CALLS(void, call_once, (once_flag *o, void (*fn)(void)), once((int *)o, fn, "call_once");)
-/* libstdc++ looks at the number in a std::thread, and clears it. It throws if there is none, so nothing of the runtime is below it then. */
+/* libstdc++ looks at the number in a std::thread, and clears it. It throws if there is none, or if it is that of the caller. Nothing of
+ * the runtime is below it then. */
 static uint64_t *joinable(uint64_t *thread, const char *call)
 {
 	mw_look(thread, sizeof *thread);
@@ -817,6 +819,8 @@ HOOK(int64_t, _ZNSt6chrono3_V212system_clock3nowEv, (void), return time_is("syst
 enum { ENDS = 64 };
 static struct { void *fn, *arg; } at_end[ENDS], at_exit[ENDS];
 static size_t at_end_count, at_exit_count;
+/* The number of keys that the end of the thread has gone through, in all rounds. */
+static int keys_done;
 static void *run(void *fn, void *arg);
 /* The last thread ends the program if `main` has left, so the rest of `main` comes behind the other threads of the process. */
 static void waits_for_others(void)
@@ -825,20 +829,22 @@ static void waits_for_others(void)
 	for (int k = 0; has_ended >= 0; k++) for (size_t mark = mw_learned(); !(has_ended = mw_ask("other %d", k)); mw_forget(mark)) {}
 	mw_open = 0;
 }
+static void ends_value(unsigned k)
+{
+	void *v = of_keys[k], *none = NULL;
+	if (v) mw_load(&keys[k].destroy, sizeof(void *));
+	if (!v || !keys[k].destroy) return;
+	mw_put(&of_keys[k], &none, sizeof none);
+	run((void *)keys[k].destroy, v);
+	mw_flush();
+}
 __attribute__((noreturn)) static void ends(void *result)
 {
 	mw_nested = 0;
 	mw_flush();
 	while (at_end_count) { at_end_count--; run(at_end[at_end_count].fn, at_end[at_end_count].arg); mw_flush(); }
 	/* A destructor may set values again. */
-	for (int k = 0; k < KEYS * 4; k++) {
-		void **at = &of_keys[k % KEYS]; void *v = *at, *none = NULL;
-		if (v) mw_load(&keys[k % KEYS].destroy, sizeof(void *));
-		if (!v || !keys[k % KEYS].destroy) continue;
-		mw_put(at, &none, sizeof none);
-		run((void *)keys[k % KEYS].destroy, v);
-		mw_flush();
-	}
+	for (; keys_done < KEYS * PTHREAD_DESTRUCTOR_ITERATIONS; keys_done++) ends_value((unsigned)keys_done % KEYS);
 	leaves_locks();
 	uintptr_t base = mw_base;
 	mw_enters_nowhere();
@@ -885,6 +891,7 @@ static void ends_state(void)
 	mw_state(at_exit, at_exit_count * sizeof *at_exit);
 	mw_state(cleanups, cleanup_count * sizeof *cleanups);
 	mw_state(&leaves_with, sizeof leaves_with);
+	mw_state(&keys_done, sizeof keys_done);
 	mw_state(&now, sizeof now);
 }
 /* pthread_exit runs the handlers of pthread_cleanup_push, and destructors of C++ in all frames of the thread. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <mowgli.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -63,6 +64,39 @@ static void *tries(void *none)
 	FAILS(sem_clockwait(&s, CLOCK_BOOTTIME, &past), EINVAL);
 	FAILS(sem_clockwait(&s, CLOCK_REALTIME, &above), EINVAL);
 	IS(sem_clockwait(&s, CLOCK_MONOTONIC, &past), 0);
+	return none;
+}
+#elif K == 2 /* a thread that joins itself */
+static void *tries(void *none)
+{
+	IS(pthread_join(pthread_self(), 0), EDEADLK);
+	IS(thrd_join(thrd_current(), 0), thrd_error);
+	return none;
+}
+#elif K == 3 /* a mutex that the thread does not hold, and that knows who holds it */
+static pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, counts = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static struct timespec past;
+static void *tries(void *none)
+{
+	IS(pthread_cond_wait(&c, &checks), EPERM);
+	IS(pthread_cond_timedwait(&c, &counts, &past), EPERM);
+	IS(cnd_wait((cnd_t *)&c, (mtx_t *)&counts), thrd_error);
+	return none;
+}
+#elif K == 4 /* a destructor that sets a value each time runs four times */
+static pthread_key_t k;
+static int n;
+static void sets(void *value) { n++; pthread_setspecific(k, value); }
+static void *ends(void *none) { pthread_setspecific(k, &n); return none; }
+static void *tries(void *none)
+{
+	pthread_t t;
+	pthread_key_create(&k, sets);
+	pthread_create(&t, 0, ends, 0);
+	pthread_join(t, 0);
+	pthread_setspecific(k, 0);
+	IS(n, PTHREAD_DESTRUCTOR_ITERATIONS);
 	return none;
 }
 #endif
