@@ -654,6 +654,7 @@ HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
 	for (size_t mark = mw_learned(); word(words + 2) == meeting; mw_forget(mark)) {}
 	return 0;)
 
+static int fails(int why) { errno = why; return -1; }
 /* A semaphore is its count. */
 static int take(sem_t *s, const char *call, int tries, int has_end)
 {
@@ -667,15 +668,33 @@ static int take(sem_t *s, const char *call, int tries, int has_end)
 	}
 	return 0;
 }
-HOOK(int, sem_init, (sem_t *s, int shared, unsigned n), (void)shared; about(s); set_word(s, n); return 0;)
+/* The second word says that the count began so high that it may reach its maximum. It is compared at each post then. */
+static int posts(sem_t *s)
+{
+	int *words = (int *)s;
+	about(s);
+	mw_look(words + 1, sizeof *words);
+	if (!words[1]) { living(add_word(s, 1), "sem_post", "semaphore"); return 0; }
+	int64_t was;
+	for (size_t mark = mw_learned(); (was = living(word(s), "sem_post", "semaphore")) != SEM_VALUE_MAX; mw_forget(mark))
+		if (compare_word(s, was, was + 1) == was) return 0;
+	return fails(EOVERFLOW);
+}
+HOOK(int, sem_init, (sem_t *s, int shared, unsigned n),
+	(void)shared;
+	if (n > SEM_VALUE_MAX) return fails(EINVAL);
+	int is_high = n > SEM_VALUE_MAX / 2;
+	about(s);
+	mw_put((int *)s + 1, &is_high, sizeof is_high);
+	set_word(s, n);
+	return 0;)
 HOOK(int, sem_destroy, (sem_t *s), return destroy_object(s, "sem_destroy", "semaphore");)
 HOOK(int, sem_wait, (sem_t *s), return take(s, "sem_wait", 0, 0);)
 HOOK(int, sem_trywait, (sem_t *s), return take(s, "sem_trywait", 1, 0);)
-static int fails(int why) { errno = why; return -1; }
 HOOK(int, sem_timedwait, (sem_t *s, const struct timespec *t), return is_time(t) ? take(s, "sem_timedwait", 0, 1) : fails(EINVAL);)
 HOOK(int, sem_clockwait, (sem_t *s, clockid_t clock, const struct timespec *t),
 	return is_time_of(clock, t) ? take(s, "sem_clockwait", 0, 1) : fails(EINVAL);)
-HOOK(int, sem_post, (sem_t *s), about(s); living(add_word(s, 1), "sem_post", "semaphore"); return 0;)
+HOOK(int, sem_post, (sem_t *s), return posts(s);)
 HOOK(int, sem_getvalue, (sem_t *s, int *v), about(s); int own = (int)living(word(s), "sem_getvalue", "semaphore"); mw_put(v, &own, sizeof own); return 0;)
 
 /* Once: 0 before, 1 while somebody is at it, 2 behind. */
