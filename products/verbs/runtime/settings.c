@@ -55,6 +55,7 @@ static int is_own_process(pid_t p)
 	extern pid_t __mowgli_gettid(void);
 	return !p || p == __mowgli_gettid();
 }
+static int is_nobody(int which, id_t p) { return which == PRIO_PROCESS && (pid_t)p < 0; }
 static int fails(int why)
 {
 	if (!why) return 0;
@@ -141,10 +142,12 @@ static int sets_priority(int v, int is_own)
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { if (mw_thread >= 0) mw_flush(); __VA_ARGS__ }
 #define OF_THREAD t == pthread_self(), t
 #define OF_PROCESS is_own_process(p), 0
+/* No process has a negative number. */
+#define FAILS_IF(is_wrong, why) if (is_wrong) return fails(why);
 HOOK(int, pthread_setaffinity_np, (pthread_t t, size_t n, const void *from), return sets_processors(from, n, OF_THREAD);)
 HOOK(int, pthread_getaffinity_np, (pthread_t t, size_t n, void *to), return asks_processors(to, n, OF_THREAD);)
-HOOK(int, sched_setaffinity, (pid_t p, size_t n, const void *from), return fails(sets_processors(from, n, OF_PROCESS));)
-HOOK(int, sched_getaffinity, (pid_t p, size_t n, void *to), return fails(asks_processors(to, n, OF_PROCESS));)
+HOOK(int, sched_setaffinity, (pid_t p, size_t n, const void *from), FAILS_IF(p < 0, ESRCH) return fails(sets_processors(from, n, OF_PROCESS));)
+HOOK(int, sched_getaffinity, (pid_t p, size_t n, void *to), FAILS_IF(p < 0, ESRCH) return fails(asks_processors(to, n, OF_PROCESS));)
 HOOK(int, pthread_setschedparam, (pthread_t t, int policy, const struct sched_param *level),
 	return policy < 0 ? EINVAL : sets_scheduling(policy, level_at(level), OF_THREAD);)
 HOOK(int, pthread_setschedprio, (pthread_t t, int level), return sets_scheduling(SAME, level, OF_THREAD);)
@@ -153,10 +156,10 @@ HOOK(int, pthread_getschedparam, (pthread_t t, int *policy, struct sched_param *
 	mw_put(policy, &own_policy, sizeof own_policy);
 	return asks_level(level, OF_THREAD);)
 HOOK(int, sched_setscheduler, (pid_t p, int policy, const struct sched_param *level),
-	return fails(policy < 0 ? EINVAL : sets_scheduling(policy, level_at(level), OF_PROCESS));)
-HOOK(int, sched_setparam, (pid_t p, const struct sched_param *level), return fails(sets_scheduling(SAME, level_at(level), OF_PROCESS));)
-HOOK(int, sched_getscheduler, (pid_t p), return asks(SCHEDULING, OF_PROCESS)->policy;)
-HOOK(int, sched_getparam, (pid_t p, struct sched_param *level), return asks_level(level, OF_PROCESS);)
-HOOK(int, setpriority, (int which, id_t p, int v), return sets_priority(v, which == PRIO_PROCESS && is_own_process((pid_t)p));)
-HOOK(int, getpriority, (int which, id_t p), return asks(PRIORITY, which == PRIO_PROCESS && is_own_process((pid_t)p), 0)->priority;)
+	return fails(p < 0 || policy < 0 ? EINVAL : sets_scheduling(policy, level_at(level), OF_PROCESS));)
+HOOK(int, sched_setparam, (pid_t p, const struct sched_param *level), FAILS_IF(p < 0, EINVAL) return fails(sets_scheduling(SAME, level_at(level), OF_PROCESS));)
+HOOK(int, sched_getscheduler, (pid_t p), FAILS_IF(p < 0, EINVAL) return asks(SCHEDULING, OF_PROCESS)->policy;)
+HOOK(int, sched_getparam, (pid_t p, struct sched_param *level), FAILS_IF(p < 0, EINVAL) return asks_level(level, OF_PROCESS);)
+HOOK(int, setpriority, (int which, id_t p, int v), FAILS_IF(is_nobody(which, p), ESRCH) return sets_priority(v, which == PRIO_PROCESS && is_own_process((pid_t)p));)
+HOOK(int, getpriority, (int which, id_t p), FAILS_IF(is_nobody(which, p), ESRCH) return asks(PRIORITY, which == PRIO_PROCESS && is_own_process((pid_t)p), 0)->priority;)
 HOOK(int, nice, (int more), sets_priority(own.priority + more, 1); return own.priority;)

@@ -982,12 +982,18 @@ REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_mayb
 REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
 REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
 /* What changes nothing that a program computes. libc would take the number of a thread for an address. */
-#define ACCEPTS(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); return 0; }
-ACCEPTS(pthread_setname_np)
+/* The most bytes of a name, with its end. */
+enum { NAME = 16 };
+HOOK(int, pthread_setname_np, (pthread_t t, const char *name),
+	char last = 1;
+	(void)t;
+	for (int k = 0; last && k < NAME; k++) { mw_look(name + k, 1); last = name[k]; }
+	return last ? ERANGE : 0;)
 HOOK(int, pthread_getname_np, (pthread_t t, char *to, size_t n),
 	(void)t;
-	if (mw_thread >= 0) { mw_flush(); mw_unsure("the name of a thread"); }
-	if (!n) return ERANGE;
+	if (mw_thread >= 0) mw_flush();
+	if (n < NAME) return ERANGE;
+	if (mw_thread >= 0) mw_unsure("the name of a thread");
 	mw_put(to, "", 1);
 	return 0;)
 /* What threads may not do: chance, signals and other processes are not part of the model. */
