@@ -758,35 +758,63 @@ HOOK(int, __cxa_guard_acquire, (char *g),
 HOOK(void, __cxa_guard_release, (char *g), char one = 1; about(g + 4); mw_put(g, &one, 1); set_word(g + 4, 0);)
 HOOK(void, __cxa_guard_abort, (char *g), about(g + 4); set_word(g + 4, 0);)
 
-/* Values of a thread. */
+/* Values of a thread. A key has an odd number while it is used: it grows as the key is made and deleted. A value belongs to the key that
+ * had its number when the value was set. */
 enum { KEYS = 64 };
-static struct { int is_used; void (*destroy)(void *); } keys[KEYS] __attribute__((aligned(64)));
+static struct { int number; void (*destroy)(void *); } keys[KEYS] __attribute__((aligned(64)));
 static __thread void *of_keys[KEYS];
+static __thread int numbers_of_values[KEYS];
 /* The number of keys from the first one on that the set-up has made. */
 static unsigned first_keys;
+static int number_of(unsigned k)
+{
+	mw_look(&keys[k].number, sizeof keys[k].number);
+	return keys[k].number;
+}
+/* Makes or deletes a key that has this number, and returns whether it had it. */
+static int counts_key(unsigned k, int number)
+{
+	about(&keys[k].number);
+	return compare_word(&keys[k].number, number, number + 1) == number;
+}
 static int new_key(unsigned *to, void (*destroy)(void *))
 {
-	unsigned k = first_keys;
-	while (k < KEYS && (about(&keys[k].is_used), compare_word(&keys[k].is_used, 0, 1))) k++;
+	unsigned k = mw_thread < 0 ? 0 : first_keys;
+	for (; k < KEYS; k++) {
+		int number = number_of(k);
+		if (!(number & 1) && counts_key(k, number)) break;
+	}
 	if (k == KEYS) mw_end('x', "more than %d keys for values of threads", KEYS);
 	mw_put(&keys[k].destroy, &destroy, sizeof destroy);
 	mw_put(to, &k, sizeof k);
-	if (mw_thread < 0) first_keys = k + 1;
+	if (mw_thread < 0 && k >= first_keys) first_keys = k + 1;
 	return 0;
 }
-static void no_key(unsigned k)
+static int no_key(unsigned k)
 {
-	void *none = NULL;
-	if (k < KEYS) mw_put(&keys[k].destroy, &none, sizeof none);
+	int number = k < KEYS ? number_of(k) : 0;
+	return number & 1 && counts_key(k, number) ? 0 : EINVAL;
+}
+static int sets_value(unsigned k, const void *v)
+{
+	int number = k < KEYS ? number_of(k) : 0;
+	if (!(number & 1)) return EINVAL;
+	mw_put(&of_keys[k], &v, sizeof v);
+	mw_put(&numbers_of_values[k], &number, sizeof number);
+	return 0;
+}
+static void *value_of(unsigned k)
+{
+	return k < KEYS && of_keys[k] && numbers_of_values[k] == number_of(k) ? of_keys[k] : NULL;
 }
 HOOK(int, pthread_key_create, (pthread_key_t *k, void (*destroy)(void *)), return new_key(k, destroy);)
-HOOK(int, pthread_key_delete, (pthread_key_t k), no_key(k); return 0;)
-HOOK(int, pthread_setspecific, (pthread_key_t k, const void *v), if (k >= KEYS) return EINVAL; mw_put(&of_keys[k], &v, sizeof v); return 0;)
-HOOK(void *, pthread_getspecific, (pthread_key_t k), return k < KEYS ? of_keys[k] : NULL;)
+HOOK(int, pthread_key_delete, (pthread_key_t k), return no_key(k);)
+HOOK(int, pthread_setspecific, (pthread_key_t k, const void *v), return sets_value(k, v);)
+HOOK(void *, pthread_getspecific, (pthread_key_t k), return value_of(k);)
 HOOK(int, tss_create, (tss_t *k, tss_dtor_t destroy), return new_key(k, destroy) ? thrd_error : thrd_success;)
 HOOK(void, tss_delete, (tss_t k), no_key(k);)
-HOOK(int, tss_set, (tss_t k, void *v), return mw_pthread_setspecific(k, v) ? thrd_error : thrd_success;)
-HOOK(void *, tss_get, (tss_t k), return k < KEYS ? of_keys[k] : NULL;)
+HOOK(int, tss_set, (tss_t k, void *v), return thrd_of(sets_value(k, v));)
+HOOK(void *, tss_get, (tss_t k), return value_of(k);)
 
 HOOK(int, __mowgli_munmap, (void *at, size_t n), if (mw_thread >= 0) { mw_flush(); mw_unmaps((uintptr_t)at, n); } return munmap(at, n);)
 
@@ -850,7 +878,7 @@ static void waits_for_others(void)
 }
 static void ends_value(unsigned k)
 {
-	void *v = of_keys[k], *none = NULL;
+	void *v = value_of(k), *none = NULL;
 	if (v) mw_load(&keys[k].destroy, sizeof(void *));
 	if (!v || !keys[k].destroy) return;
 	mw_put(&of_keys[k], &none, sizeof none);

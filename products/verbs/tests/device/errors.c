@@ -99,4 +99,62 @@ static void *tries(void *none)
 	IS(n, PTHREAD_DESTRUCTOR_ITERATIONS);
 	return none;
 }
+#elif K == 5 /* a key that is deleted, and one that is made again in its place */
+static void fails(void *value) { (void)value; abort(); }
+static pthread_key_t k, again;
+static void *sets(void *none) { IS(pthread_setspecific(k, &k), 0); IS(pthread_key_delete(k), 0); return none; }
+static void *tries(void *none)
+{
+	pthread_t t;
+	pthread_key_create(&k, 0);
+	IS(pthread_setspecific(k, &k), 0);
+	IS(pthread_getspecific(k) == &k, 1);
+	IS(pthread_key_delete(k), 0);
+	IS(pthread_getspecific(k) == 0, 1);
+	IS(pthread_setspecific(k, &k), EINVAL);
+	IS(pthread_key_delete(k), EINVAL);
+	IS(pthread_setspecific(5000, &k), EINVAL);
+	IS(pthread_key_delete(5000), EINVAL);
+	pthread_key_create(&again, 0);
+	IS(again, k);
+	IS(pthread_getspecific(again) == 0, 1);
+	pthread_key_create(&k, fails);
+	pthread_create(&t, 0, sets, 0);
+	pthread_join(t, 0);
+	IS(pthread_setspecific(k, &k), EINVAL);
+	return none;
+}
+#elif K == 6 /* counts of semaphores */
+static sem_t s;
+static void *tries(void *none)
+{
+	FAILS(sem_init(&s, 0, (unsigned)SEM_VALUE_MAX + 1), EINVAL);
+	IS(sem_init(&s, 0, SEM_VALUE_MAX - 1), 0);
+	IS(sem_post(&s), 0);
+	FAILS(sem_post(&s), EOVERFLOW);
+	IS(sem_wait(&s), 0);
+	IS(sem_post(&s), 0);
+	return none;
+}
+#elif K == 7 /* a process that cannot exist, and the length of a name */
+static void *tries(void *none)
+{
+	char own[15];
+	cpu_set_t all;
+	struct sched_param level = { 0 };
+	CPU_ZERO(&all);
+	CPU_SET(0, &all);
+	FAILS(sched_getaffinity(-1, sizeof all, &all), ESRCH);
+	FAILS(sched_setaffinity(-1, sizeof all, &all), ESRCH);
+	FAILS(sched_getscheduler(-1), EINVAL);
+	FAILS(sched_setscheduler(-1, SCHED_OTHER, &level), EINVAL);
+	FAILS(sched_getparam(-1, &level), EINVAL);
+	FAILS(sched_setparam(-1, &level), EINVAL);
+	FAILS(getpriority(PRIO_PROCESS, -1), ESRCH);
+	FAILS(setpriority(PRIO_PROCESS, -1, 0), ESRCH);
+	IS(pthread_setname_np(pthread_self(), "0123456789abcdef"), ERANGE);
+	IS(pthread_setname_np(pthread_self(), "0123456789abcde"), 0);
+	IS(pthread_getname_np(pthread_self(), own, sizeof own), ERANGE);
+	return none;
+}
 #endif
