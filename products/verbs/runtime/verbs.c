@@ -21,12 +21,14 @@ struct sent { uint64_t id; unsigned long place[4]; uint32_t length; uint8_t opco
 /* `owner` is the number of the queue pair whose message has it, if that is known, of several that share it. */
 struct awaited { uint64_t id; int count; uint32_t owner; struct ibv_sge to[8]; };
 struct receives { char mark, is_mine; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
-struct shared { struct ibv_srq srq; int node; struct receives all; };
+/* `is_gone` is a word that says that an object is destroyed, by whichever thread. */
+struct shared { struct ibv_srq srq; int node; int64_t is_gone; struct receives all; };
 /* What the threads change is in `now`, in `pipe` and in receive queues; all of it is part of a thread's state. */
 struct pair {
 	struct ibv_qp qp;
 	char mark;
 	struct ibv_qp_cap cap;
+	int64_t is_gone;
 	int node, all_signaled, access;
 	uint32_t peer;
 	struct { int sent; int64_t messages, received, completed; } now;
@@ -36,7 +38,7 @@ struct pair {
 	/* Its receive queue: its own one or a shared one. */
 	struct receives own, *from;
 };
-struct region { struct ibv_mr mr; int node, access, is_gone; };
+struct region { struct ibv_mr mr; int node, access; int64_t is_gone; };
 struct queue { struct ibv_cq cq; int node; };
 
 static struct ibv_device devices[NODES];
@@ -78,6 +80,12 @@ static void sets_up(const char *call)
 	if (mw_thread >= 0 && mw_program >= 0) mw_end('x', "%s after the set-up", call);
 	if (mw_thread >= 0) mw_end('x', "%s in a thread; let `main` set up devices, memory and queue pairs", call);
 	mw_sets_up();
+}
+static int is_alive(int64_t *is_gone) { return !(mw_native(is_gone, sizeof *is_gone, 0) ? *is_gone : mw_flag(is_gone)); }
+static int destroys(int64_t *is_gone)
+{
+	if (mw_native(is_gone, sizeof *is_gone, 1)) *is_gone = 1; else { mw_flush(); mw_set_flag(is_gone, 1); }
+	return 0;
 }
 static void *made(size_t size)
 {
@@ -532,6 +540,8 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	return count;
 }
 
+/* What a thread asks for goes to its memory. */
+#define ASKS(name) ENTRY(name); int mw_##name
 /* Setting up. */
 struct ibv_device **ibv_get_device_list(int *n)
 {
@@ -569,8 +579,6 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 	return c;
 }
 int ibv_close_device(struct ibv_context *c) { (void)c; return 0; }
-/* What a thread asks for goes to its memory. */
-#define ASKS(name) ENTRY(name); int mw_##name
 ASKS(ibv_query_device)(struct ibv_context *c, struct ibv_device_attr *a)
 {
 	(void)c;
@@ -601,7 +609,15 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
 	pd->context = c;
 	return pd;
 }
-int ibv_dealloc_pd(struct ibv_pd *pd) { (void)pd; return 0; }
+ASKS(ibv_dealloc_pd)(struct ibv_pd *pd)
+{
+	int is_used = 0;
+	if (mw_thread >= 0) mw_flush();
+	for (int i = 0; i < pair_count; i++) is_used = is_used || (pairs[i]->qp.pd == pd && is_alive(&pairs[i]->is_gone));
+	for (int i = 0; i < shared_count; i++) is_used = is_used || (shared[i]->srq.pd == pd && is_alive(&shared[i]->is_gone));
+	for (int i = 0; i < region_count; i++) is_used = is_used || (regions[i]->mr.pd == pd && is_alive(&regions[i]->is_gone));
+	return is_used ? EBUSY : 0;
+}
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t length, int access)
 {
 	sets_up("ibv_reg_mr");
@@ -623,13 +639,12 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t length, uint
 	if (iova != (uintptr_t)at) mw_end('x', "ibv_reg_mr_iova with another address");
 	return ibv_reg_mr(pd, at, length, (int)access);
 }
-int ibv_dereg_mr(struct ibv_mr *mr)
+ASKS(ibv_dereg_mr)(struct ibv_mr *mr)
 {
 	/* The explorer has no event for it: after the threads nothing uses the memory any more. */
 	int others_run = mw_thread != EPILOGUE && !(mw_is_main() && !mw_open);
 	if (mw_thread >= 0 && others_run && mw_program < 0) mw_end('x', "ibv_dereg_mr in a thread");
-	((struct region *)mr)->is_gone = 1;
-	return 0;
+	return destroys(&((struct region *)mr)->is_gone);
 }
 struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *of, struct ibv_comp_channel *channel, int vector)
 {
@@ -643,7 +658,14 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *of, struct ibv_
 	q->node = node_of(c);
 	return &q->cq;
 }
-int ibv_destroy_cq(struct ibv_cq *cq) { (void)cq; return 0; }
+ASKS(ibv_destroy_cq)(struct ibv_cq *cq)
+{
+	int is_used = 0;
+	if (mw_thread >= 0) mw_flush();
+	for (int i = 0; i < pair_count; i++)
+		is_used = is_used || ((pairs[i]->qp.send_cq == cq || pairs[i]->qp.recv_cq == cq) && is_alive(&pairs[i]->is_gone));
+	return is_used ? EBUSY : 0;
+}
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
 	sets_up("ibv_create_srq");
@@ -659,7 +681,13 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 	s->all.elements = init->attr.max_sge;
 	return &s->srq;
 }
-int ibv_destroy_srq(struct ibv_srq *srq) { (void)srq; return 0; }
+ASKS(ibv_destroy_srq)(struct ibv_srq *srq)
+{
+	int is_used = 0;
+	if (mw_thread >= 0) mw_flush();
+	for (int i = 0; i < pair_count; i++) is_used = is_used || (pairs[i]->qp.srq == srq && is_alive(&pairs[i]->is_gone));
+	return is_used ? EBUSY : destroys(&((struct shared *)srq)->is_gone);
+}
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	sets_up("ibv_create_qp");
@@ -687,7 +715,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	p->qp.state = IBV_QPS_RESET;
 	return &p->qp;
 }
-int ibv_destroy_qp(struct ibv_qp *qp) { (void)qp; return 0; }
+ASKS(ibv_destroy_qp)(struct ibv_qp *qp) { return destroys(&pair_of(qp)->is_gone); }
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what)
 {
 	struct pair *p = pair_of(qp);

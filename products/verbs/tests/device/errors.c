@@ -16,6 +16,7 @@ static volatile int x;
 /* Ends the program at the first call whose result is another one. */
 #define IS(call, expected) do { if ((call) != (expected)) { mowgli_outcome(#call, __LINE__); abort(); } } while (0)
 #define FAILS(call, why) do { errno = 0; IS(call, -1); IS(errno, why); } while (0)
+#if K < 8
 static void *tries(void *none);
 int main(void)
 {
@@ -25,6 +26,7 @@ int main(void)
 	pthread_join(t, 0);
 	mowgli_outcome("end", 1);
 }
+#endif
 
 #if K == 1 /* times and clocks */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, m = PTHREAD_MUTEX_INITIALIZER, own = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -156,5 +158,32 @@ static void *tries(void *none)
 	IS(pthread_setname_np(pthread_self(), "0123456789abcde"), 0);
 	IS(pthread_getname_np(pthread_self(), own, sizeof own), ERANGE);
 	return none;
+}
+#elif K >= 8 /* objects of verbs that others use, destroyed by `main`, or one of them by a thread */
+#include <node.h>
+static uint64_t a, b;
+static struct node one, two;
+static struct ibv_qp *qa, *qb;
+static void *destroys(void *none) { if (K == 9) IS(ibv_destroy_qp(qa), 0); return none; }
+int main(void)
+{
+	one = node_open(1, &a, sizeof a);
+	two = node_open(2, &b, sizeof b);
+	connect_nodes(&one, &two, &qa, &qb);
+	struct ibv_cq *cq = qa->send_cq;
+	IS(ibv_destroy_cq(cq), EBUSY);
+	mowgli_node(1, destroys, 0);
+	mowgli_join();
+	if (K == 8) {
+		IS(ibv_destroy_cq(cq), EBUSY);
+		IS(ibv_dealloc_pd(one.pd), EBUSY);
+		IS(ibv_destroy_qp(qa), 0);
+	}
+	IS(ibv_destroy_cq(cq), 0);
+	IS(ibv_dealloc_pd(one.pd), EBUSY);
+	IS(ibv_dereg_mr(one.mr), 0);
+	IS(ibv_dealloc_pd(one.pd), 0);
+	IS(ibv_close_device(one.device), 0);
+	mowgli_outcome("end", 1);
 }
 #endif
