@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mowgli_check::check::{CheckOptions, check};
-use mowgli_core::algebra::{CELL, Spec, hb, po, stamped, writes};
+use mowgli_core::algebra::{CELL, Spec, hb, po, same_event, stamped, writes};
 use mowgli_core::expr::{Expr, all_nodes, here};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
@@ -97,10 +97,12 @@ fn proof(parts: Parts, set: BodyOfTwo<'_>, send: BodyOfTwo<'_>, lemmas: Vec<Lemm
         Some { x, ns } => { for n in (ns) { Rdma::put(copy(x, n), copy(x, here()), Val::NoWid) } Rdma::mfence() }
     };
     let implementation = Arc::new(Stating(Over::<Words>::terms(bodies).with_parts(parts), lemmas));
+    prove(&source(&words(), implementation), &without_solvers())
+}
+
+fn without_solvers() -> ProofOptions {
     let (limit, executions) = (SolverLimit::of(SolverLimit::SECOND), 2_000);
-    let options =
-        ProofOptions { solvers: Vec::new(), limit, executions, confirms: false, keep: false, diagnoses: true };
-    prove(&source(&words(), implementation), &options)
+    ProofOptions { solvers: Vec::new(), limit, executions, confirms: false, keep: false, diagnoses: true }
 }
 
 fn writes_own(x: Expr, v: Expr) -> Body {
@@ -195,6 +197,21 @@ fn a_specification_that_is_not_monotone_is_an_error() {
     let Err(why) = checked(true) else { panic!("it is checked") };
     assert!(why.message.contains("in-order can have more pairs where hb has fewer"), "{}", why.message);
     assert!(matches!(checked(false), Ok(Verdict::Sound)));
+}
+
+/// A closure below contains the one of the specification. So pairs to orient without it would be fewer, and the proof one of less.
+#[test]
+fn pairs_to_orient_without_a_closure_are_not_proved() {
+    let sv = catalogue().into_iter().find(|entry| entry.name == "sv").expect("it is there");
+    let implementation = sv.variants[0].implementation.clone();
+    let specification = sv.specification.respecified(SV, |spec| {
+        let sent = stamped(aCW).on().then(&same_event()).then(&stamped(aCR).on()).plus();
+        let pairs = stamped(aCW).on().then(&po()).then(&stamped(aCR).on()) - sent;
+        let turned = spec.orient("turned", pairs);
+        spec.so.push(("turned", turned));
+    });
+    let proof = prove(&source(&Entry { specification, ..sv }, implementation), &without_solvers());
+    has_error(&proof, "the specification denies a path");
 }
 
 /// A lemma is about its variables alone, and each has a sort that fits.

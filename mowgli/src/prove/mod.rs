@@ -16,6 +16,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::judge::judge;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
@@ -232,6 +233,10 @@ fn small(variant: &Variant) -> [Bound; 2] {
 
 /// Searches `search` clients of each of these bounds, or a few more, for one with an execution without g. The judge accepts that
 /// execution. Returns a client with a wrong outcome instead, if one is found soon. The limits are counts.
+///
+/// # Errors
+/// If the parts of the entry do not fit together, or a body makes a call with a fault (LOCO Def. 3.9): the solvers ask of
+/// executions without faults only.
 fn refutation(
     entry: &Entry,
     variant: &Variant,
@@ -241,7 +246,13 @@ fn refutation(
     for bound in bounds {
         let asked = |ask, stops: &(dyn Fn() -> bool + Sync), progress: &(dyn Fn(usize, usize) + Sync)| {
             let options = CheckOptions { ask, stops, progress, ..CheckOptions::default() };
-            check(entry, variant, bound, &options).map(|checked| Some(checked).filter(is_refuted))
+            let checked = check(entry, variant, bound, &options)?;
+            match &checked.report.verdict {
+                Verdict::Undecided(stop @ Stop::IllDefined(_)) => {
+                    Err(InputError::new(Code::Library, format!("{} ({}): {stop}", entry.name, variant.name)))
+                }
+                _ => Ok(Some(checked).filter(is_refuted)),
+            }
         };
         let clients = AtomicUsize::new(0);
         let stops = || clients.load(Ordering::Relaxed) >= search;
@@ -483,9 +494,16 @@ pub fn solvers(wanted: &[SolverProgram]) -> Result<Vec<SolverProgram>, InputErro
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use mowgli_core::expr::{Expr, all_nodes, here};
+    use mowgli_core::rewrite::edit::Edits;
+    use mowgli_core::term::body::bodies;
     use mowgli_libraries::catalogue::{catalogue, named};
+    use mowgli_libraries::sv::{Method as Sv, SvOverWait};
     use mowgli_prove::prove::Closed;
+    use mowgli_rdma::wait::Method as Wait;
 
     /// Returns the line of JSON with these words about what a proof does not cover.
     fn line(sound: &Proved, words: &str) -> String {
@@ -494,20 +512,36 @@ mod tests {
         lines.into_iter().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words} in {json}")).to_owned()
     }
 
+    fn without_solvers() -> ProofOptions {
+        let (limit, executions) = (SolverLimit::of(BRIEF), 1000);
+        ProofOptions { solvers: Vec::new(), limit, executions, confirms: true, keep: false, diagnoses: true }
+    }
+
+    /// A read of the copies of other nodes is a fault of RDMA-WAIT, and no execution, so the obligations say nothing of it.
+    #[test]
+    fn a_body_that_makes_a_call_with_a_fault_is_an_error() {
+        let all = catalogue();
+        let entry = named(&all, "sv").unwrap();
+        let copy = |x: Expr, n: Expr| x.part("copy", [n]);
+        let far = bodies! { Sv:
+            Read { x } => {
+                for n in (all_nodes().without(here())) { Wait::read(copy(x, n)); }
+                Wait::read(copy(x, here()))
+            }
+        };
+        let implementation = Arc::new(SvOverWait.with("reads other nodes", &far));
+        let variant = Variant { implementation, ..entry.variants[0].clone() };
+        let said = proved(entry, &variant, &without_solvers(), 20).err().expect("an error").to_string();
+        assert!(said.contains("not well defined (LOCO Def. 3.9)"), "{said}");
+    }
+
     /// A claim that is both proved and refuted is an error, whichever of the two is wrong.
     #[test]
     fn what_is_proved_and_refuted_is_an_error() {
         let all = catalogue();
         let entry = named(&all, "sv").unwrap();
         let variant = entry.variant("fence-of-puts").unwrap();
-        let options = ProofOptions {
-            solvers: Vec::new(),
-            limit: SolverLimit::of(BRIEF),
-            executions: 1000,
-            confirms: true,
-            keep: false,
-            diagnoses: true,
-        };
+        let options = without_solvers();
         let refuted = proved(entry, variant, &options, 2_000).unwrap();
         assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));
         let mut row = refuted.proof.rows[0].clone();
