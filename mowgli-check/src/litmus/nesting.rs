@@ -1,4 +1,4 @@
-//! How deep the brackets of a text may be within each other.
+//! Limits how deep the brackets of a text are within each other.
 
 use crate::error::{Code, InputError, Place};
 
