@@ -964,13 +964,13 @@ impl CompiledProgram {
                     return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
                 };
                 let name = if words[0] == "joined" { "ended" } else { "result" };
-                self.reads_end(thread, other, name).map_err(Box::new)?
+                self.reads_end(thread, other, name)?
             }
             "other" => {
                 let of_process = |t: usize| self.process.process_of(t);
                 let is_other = |t: &usize| *t != thread && of_process(*t) == of_process(thread);
                 let Some(other) = (0..self.made.threads.len()).filter(is_other).nth(x as usize) else { return Ok(-1) };
-                self.reads_end(thread, other, "ended").map_err(Box::new)?
+                self.reads_end(thread, other, "ended")?
             }
             "landed" => {
                 let memory = (x, number(2) as u64);
@@ -1021,12 +1021,12 @@ impl CompiledProgram {
     }
 
     /// Returns the call by which a thread reads a word that another one writes at its end.
-    fn reads_end(&mut self, thread: usize, other: usize, word: &str) -> Result<Call, CodeAt> {
+    fn reads_end(&mut self, thread: usize, other: usize, word: &str) -> Result<Call, Box<CodeAt>> {
         let node = self.made.threads[thread].0;
         self.is_stale |= self.joined.insert(other, node).is_none();
         let x = self.word(&format!("{word}_{}", other + 1), node, 0);
         if self.is_stale {
-            return Err(CodeAt::Cut("a join that was not known".to_owned()));
+            return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));
         }
         Ok(tso::Method::Read { x }.into())
     }
