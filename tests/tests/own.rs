@@ -180,7 +180,8 @@ fn an_implementation_has_a_body_of_each_call() {
 #[test]
 fn an_implementation_calls_other_libraries_only() {
     let bodies = bodies! { OfPile: Push { x } => { OfPile::push(x) } Pop { .. } => { Shared::read(top()) } };
-    let variants = vec![variant("circle", "", Expected::Sound, Over::<OfPile>::terms(bodies), &[])];
+    let bound = pile("pile").variants[0].bounds[0].clone();
+    let variants = vec![variant("circle", "", Expected::Sound, Over::<OfPile>::terms(bodies), &[]).and(bound)];
     let said = checked(&Entry { variants, ..pile("pile") }).err().expect("a mistake").to_string();
     assert!(said.contains("the body of Push calls pile, which it implements"), "{said}");
 }

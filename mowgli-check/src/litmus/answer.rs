@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::Name;
-use mowgli_core::search::fault::Fault;
+use mowgli_core::search::fault::CallFault;
 use mowgli_core::search::outcome::Explored;
 use mowgli_core::search::problem::Found;
 use mowgli_core::search::runs::Stop;
@@ -130,7 +130,7 @@ pub const WHY_NONE: &str =
 
 /// Returns the error in a test that has no meaning, because of this fault. Its place is the statement that makes the call.
 #[must_use]
-pub fn ill_defined(test: &Test, fault: &Fault) -> InputError {
+pub fn ill_defined(test: &Test, fault: &CallFault) -> InputError {
     let thread = &test.threads[fault.thread.index()];
     let makes = |(line, text): &&(usize, String)| {
         fault.call.as_ref().is_some_and(|call| call.method.text() == wrong_call(*line, text))

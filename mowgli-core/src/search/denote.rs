@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::library::Libraries;
-use crate::search::fault::{Fault, breaks_out, does_nothing, makes, not_below};
+use crate::search::fault::{CallFault, breaks_out, does_nothing, makes, not_below};
 use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use crate::term::implementation::Implementations;
 use crate::term::script::Script;
@@ -56,7 +56,7 @@ pub struct Unfolding {
     /// give a later read another result, with which the assumption holds.
     pub discarded: BTreeSet<Trace>,
     /// The executions up to a call of the program that no program may make, each with the fault. Their writes count as well.
-    pub faults: BTreeMap<Trace, Fault>,
+    pub faults: BTreeMap<Trace, CallFault>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
     /// The same for a loop with remembered rounds, each of which matters.
@@ -64,7 +64,7 @@ pub struct Unfolding {
     /// Whether there were more traces than the limit, or the time was up.
     pub too_many: bool,
     /// The reason why an implementation is not well defined (LOCO Def. 3.9), if there is such a reason.
-    pub ill_defined: Option<Fault>,
+    pub ill_defined: Option<CallFault>,
 }
 
 /// The fixed part of an unfolding.
@@ -94,7 +94,7 @@ struct Denotation<'a> {
 }
 
 impl Denotation<'_> {
-    fn ill_defined(&mut self, fault: Fault) {
+    fn ill_defined(&mut self, fault: CallFault) {
         self.result.ill_defined.get_or_insert(fault);
     }
 
@@ -114,7 +114,7 @@ impl Denotation<'_> {
     }
 
     /// Keeps the events as an execution up to a fault, and notes if there are now more than `limit` of these.
-    fn fault(&mut self, fault: Fault, limit: usize) {
+    fn fault(&mut self, fault: CallFault, limit: usize) {
         let faulty = self.trace(self.events.len(), Val::Unit);
         self.result.faults.insert(faulty, fault);
         self.result.too_many |= self.result.faults.len() > limit;
@@ -245,7 +245,7 @@ impl Unfolder<'_> {
         };
         if let Some(what) = library.fault(self.world, thread, call) {
             let (is_of_body, makes) = (within.is_some(), makes(thread, within, call));
-            let fault = Fault { thread, call: Some(call.clone()), makes, what };
+            let fault = CallFault { thread, call: Some(call.clone()), makes, what };
             return if is_of_body { state.ill_defined(fault) } else { state.fault(fault, self.limit) };
         }
         let results = library.returns(self.world, &state.events, state.thread, call, state.cells);

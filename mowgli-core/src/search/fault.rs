@@ -9,7 +9,7 @@ use crate::ids::Tid;
 
 /// A call that nobody may make, or a body that is not well defined (LOCO Def. 3.9).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Fault {
+pub struct CallFault {
     /// The thread.
     pub thread: Tid,
     /// The call, or the one with the body. `None` for an operation that a card makes later.
@@ -20,7 +20,7 @@ pub struct Fault {
     pub what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CallFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.makes, self.what)
     }
@@ -33,19 +33,24 @@ pub(crate) fn makes(thread: Tid, within: Option<&Call>, call: &Call) -> String {
 }
 
 /// Returns the fault of a call of a library that is missing.
-pub(crate) fn not_below(thread: Tid, within: Option<&Call>, call: &Call) -> Fault {
+pub(crate) fn not_below(thread: Tid, within: Option<&Call>, call: &Call) -> CallFault {
     let makes = makes(thread, within, call) + ", which is not among the libraries below";
-    Fault { thread, call: Some(call.clone()), makes, what: "put it among those that the entry is built on".to_owned() }
+    CallFault {
+        thread,
+        call: Some(call.clone()),
+        makes,
+        what: "put it among those that the entry is built on".to_owned(),
+    }
 }
 
 /// Returns the fault of a body that breaks out of a loop of its caller.
-pub(crate) fn breaks_out(thread: Tid, call: &Call) -> Fault {
+pub(crate) fn breaks_out(thread: Tid, call: &Call) -> CallFault {
     let makes = format!("the body of {call} of {} ends with a break", call.library);
-    Fault { thread, call: Some(call.clone()), makes, what: "let it break only within a loop".to_owned() }
+    CallFault { thread, call: Some(call.clone()), makes, what: "let it break only within a loop".to_owned() }
 }
 
 /// Returns the fault of a body with a run that makes no call.
-pub(crate) fn does_nothing(thread: Tid, call: &Call) -> Fault {
+pub(crate) fn does_nothing(thread: Tid, call: &Call) -> CallFault {
     let makes = format!("the body of {call} of {} has a run without a call", call.library);
-    Fault { thread, call: Some(call.clone()), makes, what: "let it make one, which can stand for it".to_owned() }
+    CallFault { thread, call: Some(call.clone()), makes, what: "let it make one, which can stand for it".to_owned() }
 }

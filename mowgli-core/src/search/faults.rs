@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
-use crate::search::fault::Fault;
+use crate::search::fault::CallFault;
 use crate::search::problem::Problem;
 use crate::search::runs::{Faulty, Run, Stop};
 
@@ -17,7 +17,7 @@ impl Problem<'_> {
     ///
     /// # Errors
     /// The limit that cut the search short.
-    pub(crate) fn first_fault(&self, faults: impl Iterator<Item = Faulty>) -> Result<Option<Fault>, Stop> {
+    pub(crate) fn first_fault(&self, faults: impl Iterator<Item = Faulty>) -> Result<Option<CallFault>, Stop> {
         // The beginnings that have no execution, and whether specifications cover them.
         let mut known: BTreeMap<Vec<Run>, bool> = BTreeMap::new();
         for Faulty { runs, thread, fault, is_over } in faults {

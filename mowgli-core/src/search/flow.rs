@@ -66,7 +66,7 @@ use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::automorphism::Automorphism;
 use crate::search::coherence::Coherence;
-use crate::search::fault::Fault;
+use crate::search::fault::CallFault;
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooManyValues, Ways, Window, reads_of};
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
@@ -201,7 +201,7 @@ impl<'n> Position<'n> {
     }
 
     /// Returns the fault of the call of the program that the thread would make next.
-    fn fault(&self) -> Option<&'n Fault> {
+    fn fault(&self) -> Option<&'n CallFault> {
         if let Some(Rest::Fault(fault)) = self.rest() { Some(fault) } else { None }
     }
 }
@@ -212,7 +212,7 @@ enum Rest<'n> {
     /// It waits for ever.
     Waits,
     /// It is at a call of the program that no program may make.
-    Fault(&'n Fault),
+    Fault(&'n CallFault),
     /// The search ends here, because of a limit or of a body that is not well defined.
     CutOff,
 }

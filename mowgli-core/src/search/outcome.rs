@@ -12,7 +12,7 @@ use crate::library::Hints;
 use crate::search::abstraction::replay;
 use crate::search::automorphism::Automorphism;
 use crate::search::denote::{Trace, Unfolder};
-use crate::search::fault::Fault;
+use crate::search::fault::CallFault;
 use crate::search::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::search::graph::Graph;
 use crate::search::problem::{Found, Problem};
@@ -423,7 +423,7 @@ fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
 
 /// Returns the fault of an event that adds to a value that has no sum, because what it writes is then undefined. Also returns its
 /// thread, with the results of the calls before.
-fn undefined_sum(solver: &Solver<'_>) -> Option<(Fault, Vec<Val>)> {
+fn undefined_sum(solver: &Solver<'_>) -> Option<(CallFault, Vec<Val>)> {
     (0..solver.graph.len()).find_map(|s| {
         let place = &solver.graph.subs[s];
         let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
@@ -432,7 +432,7 @@ fn undefined_sum(solver: &Solver<'_>) -> Option<(Fault, Vec<Val>)> {
             let (thread, makes) = (*thread, format!("{thread} calls {call}"));
             let what = "it adds to a value that is no number and no element of an array".to_owned();
             let own = solver.graph.events[..place.event].iter().filter(|e| e.thread == thread);
-            (Fault { thread, call: Some(call.clone()), makes, what }, own.map(|e| e.ret).collect())
+            (CallFault { thread, call: Some(call.clone()), makes, what }, own.map(|e| e.ret).collect())
         })
     })
 }

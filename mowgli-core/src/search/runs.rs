@@ -18,7 +18,7 @@ use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::search::denote::{Trace, Unfolder, Unfolding};
-use crate::search::fault::Fault;
+use crate::search::fault::CallFault;
 use crate::stamp::Stamp;
 use crate::term::script::Script;
 use crate::value::Val;
@@ -116,7 +116,7 @@ pub(crate) struct Faulty {
     /// The thread at the call.
     pub thread: usize,
     /// The fault of the call.
-    pub fault: Fault,
+    pub fault: CallFault,
     /// True if no thread makes another call.
     pub is_over: bool,
 }
@@ -141,7 +141,7 @@ impl Skeleton {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
     /// A program or an implementation is not well defined (LOCO Def. 3.9).
-    IllDefined(Box<Fault>),
+    IllDefined(Box<CallFault>),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
     /// The same for a loop whose rounds affect later results.
@@ -175,7 +175,7 @@ pub enum Stop {
 impl Stop {
     /// Returns the stop at a fault.
     #[must_use]
-    pub fn at(fault: Fault) -> Self {
+    pub fn at(fault: CallFault) -> Self {
         Self::IllDefined(Box::new(fault))
     }
 }
@@ -260,7 +260,7 @@ pub struct Skeletons {
     /// For each thread the beginnings of runs that do not end.
     pub begun: Vec<Vec<Run>>,
     /// For each thread the runs up to a call that no program may make, with the fault.
-    pub faulty: Vec<Vec<(Run, Fault)>>,
+    pub faulty: Vec<Vec<(Run, CallFault)>>,
     /// The reason why the computation was cut off, if it was.
     pub stop: Option<Stop>,
     /// Whether some thread can wait, or end a round of a loop without a break.
@@ -294,7 +294,7 @@ struct Guessed {
     /// because other threads may read them.
     begun: ThreadRuns,
     /// For each thread the runs up to a call that no program may make, with the fault.
-    faulty: Vec<Vec<(Run, Fault)>>,
+    faulty: Vec<Vec<(Run, CallFault)>>,
     /// Whether some thread waits for a value that is missing, or has reached the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
@@ -386,8 +386,9 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Script], written: &WrittenValue
                 None => ended.push(run),
             }
         }
-        let of_fault =
-            |(trace, fault): (&Trace, &Fault)| runs(vec![trace.clone()]).map(|run| (run, fault.clone())).collect_vec();
+        let of_fault = |(trace, fault): (&Trace, &CallFault)| {
+            runs(vec![trace.clone()]).map(|run| (run, fault.clone())).collect_vec()
+        };
         let faulty = faults.iter().flat_map(of_fault).filter(|(run, _)| justified(run).is_none()).collect();
         let mut begin = |traces: BTreeSet<Trace>| {
             let mut is_justified = false;

@@ -15,7 +15,7 @@ use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::search::denote::{ReplacedCall, Trace, unrolled};
-use crate::search::fault::{Fault, breaks_out, does_nothing, makes, not_below};
+use crate::search::fault::{CallFault, breaks_out, does_nothing, makes, not_below};
 use crate::search::runs::{Run, Skeleton, with_room};
 use crate::search::thin_air::SeenStamps;
 use crate::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
@@ -61,7 +61,7 @@ pub enum Frontier {
         remembered: bool,
     },
     /// The thread comes to a call that nobody may make, or its body is not well defined (LOCO Def. 3.9).
-    IllDefined(Box<Fault>),
+    IllDefined(Box<CallFault>),
 }
 
 /// A node of a thread's unfolding: its events so far, its frontier, and the program that remains.
@@ -450,7 +450,7 @@ impl<'n> Threads<'_, 'n> {
         };
         if let Some(what) = library.fault(self.world, thread, &call) {
             let makes = makes(thread, within_call, &call);
-            return Err(Frontier::IllDefined(Box::new(Fault { thread, call: Some(call), makes, what })));
+            return Err(Frontier::IllDefined(Box::new(CallFault { thread, call: Some(call), makes, what })));
         }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {

@@ -25,6 +25,7 @@ pub(crate) mod lemmas;
 pub(crate) mod no_template;
 pub mod numbers;
 mod obligations;
+mod pairs;
 mod promises;
 mod stamps;
 mod subevents;
@@ -45,8 +46,8 @@ use crate::template::kind::{Kind, Role};
 use crate::template::pattern::Each;
 use crate::template::source::ProofSource;
 
-use self::clients::has_subevents;
 use self::family::TypedSubs;
+use self::pairs::has_subevents;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, MEMBER_AT, NO_ROUND,

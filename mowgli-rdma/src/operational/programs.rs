@@ -12,7 +12,7 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::search::fault::Fault;
+use mowgli_core::search::fault::CallFault;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
 use mowgli_core::term::implementation::Implementations;
@@ -160,7 +160,7 @@ impl<'a> Programs<'a> {
             Next::Call(call) => match fault(&self.world, tid, &call) {
                 Some(what) => {
                     let makes = format!("{tid} calls {call} of {}", call.library);
-                    Next::Cut(Stop::at(Fault { thread: tid, call: Some(call), makes, what }))
+                    Next::Cut(Stop::at(CallFault { thread: tid, call: Some(call), makes, what }))
                 }
                 None => Next::Call(call),
             },

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::Tid;
-use mowgli_core::search::fault::Fault;
+use mowgli_core::search::fault::CallFault;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
@@ -181,7 +181,7 @@ impl Machine<'_> {
         let wrong = |t: usize, call: Option<&Call>, what: &dyn Display| {
             let thread = Tid::from_index(t);
             let makes = format!("{thread} calls {what}");
-            Stop::at(Fault { thread, call: call.cloned(), makes, what: why.to_owned() })
+            Stop::at(CallFault { thread, call: call.cloned(), makes, what: why.to_owned() })
         };
         let by_card = |t: usize, q: Qp| {
             let queue = &state.pairs[self.pair(t, q)];
