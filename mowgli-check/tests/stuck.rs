@@ -290,6 +290,22 @@ fn loops_that_leave_objects_as_they_were_are_decided() {
     }
 }
 
+/// A loop that takes and releases a lock never ends, and neither does one that awaits a value again and again.
+#[test]
+fn loops_that_release_what_they_take_do_not_end() {
+    let sections = " while true { | ;\n acq(l) | ;\n rel(l) | ;\n } | ;\n";
+    let nested = " while true { | while true { ;\n await x = 1 | x := 1 ;\n } | x := 2 ;\n | } ;\n";
+    for (head, rows) in [
+        ("X86_TSO t { spinlock l; }\n P1 | P2 ;", sections),
+        ("RDMA_WAIT t { weak lock l@1; }\n P1@1 | P2@1 ;", sections),
+        ("RDMA_TSO t { x@1 = 0; }\n P1@1 | P2@1 ;", nested),
+    ] {
+        let test = parsed(&format!("{head}\n{rows}ends\n"));
+        let answer = solve(&test, &[], Limits::default());
+        assert_ne!(answer.verdict(&test), TestVerdict::Holds, "{head}\n{rows}");
+    }
+}
+
 /// To await that a call is true is to await that it is not false, for each method with a truth value.
 #[test]
 fn truth_values_are_awaited_in_two_ways() {
