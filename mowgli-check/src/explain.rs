@@ -506,9 +506,9 @@ impl ProgramWords {
             _ => {}
         }
         let mut out = String::from("\nThe specifications forbid it:\n");
-        let common = common(refutations.iter());
+        let of_all = common(refutations.iter());
         for (reason, ways) in self.by_reason(refutations) {
-            let own = self::common(ways.iter().copied()).into_iter().filter(|a| !common.contains(a));
+            let own = common(ways.iter().copied()).into_iter().filter(|a| !of_all.contains(a));
             let assumed = own.map(|a| self.assumption(ways[0], a)).collect::<Vec<_>>().join(", and ");
             if !assumed.is_empty() {
                 let _ = writeln!(out, "  if {assumed}:");
@@ -594,8 +594,7 @@ impl ProgramWords {
             return format!("{thread}: {what}");
         }
         let Some(text) = own.get(end.position) else {
-            let (nth, of) = end.nth;
-            let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };
+            let which = show::among(end.nth);
             // If several runs are left, the result is printed only if all of them have it.
             let is_known = end.read == Some(end.event.ret);
             let call = if is_known { self.names.statement(&end.event) } else { self.names.call(&end.event.call) };
@@ -606,7 +605,7 @@ impl ProgramWords {
         let of_each = if self.names.is_sent(&end.event.call) { 2 } else { 1 };
         let (before, of) = (alike(&own[..end.position]) / of_each, alike(own) / of_each);
         if of > 1 {
-            format!("{text} ({thread}, {} of {of})", ordinal(before + 1))
+            format!("{text} ({thread}, {} of {of})", show::ordinal(before + 1))
         } else if self.statements.iter().map(|texts| alike(texts)).sum::<usize>() > of_each {
             format!("{text} ({thread})")
         } else {
@@ -623,18 +622,6 @@ pub fn refutation_end(refutation: &Refutation) -> Option<String> {
         Some((library, demand)) => Some(format!("which {library} excludes ({demand})")),
         None => None,
     }
-}
-
-/// Prints 1st, 2nd, 3rd and so on.
-fn ordinal(n: usize) -> String {
-    let end = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{n}{end}")
 }
 
 type Assumed = (CycleEnd, Option<CycleEnd>);

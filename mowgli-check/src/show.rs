@@ -305,13 +305,29 @@ fn name(execution: &Execution, names: &Names, s: usize) -> String {
     format!("{}{stamp}", numbered(names, &execution.events[sub.event], execution.events.iter()))
 }
 
-/// Prints an event behind its thread. If others of the thread look alike, its number follows, for example `P1 Read(x) = 0 (2 of 3)`.
+/// Prints an event behind its thread. If others of the thread look alike, its number follows, for example `P1 Read(x) = 0 (2nd of 3)`.
 fn numbered<'a>(names: &Names, event: &'a Event, all: impl Iterator<Item = &'a Event>) -> String {
     let text = names.event(event);
     let alike = all.filter(|other| other.thread == event.thread && names.event(other) == text).collect_vec();
-    let number = alike.iter().position(|other| std::ptr::eq(*other, event)).map_or(1, |earlier| earlier + 1);
-    let number = if alike.len() > 1 { format!(" ({number} of {})", alike.len()) } else { String::new() };
-    format!("{} {text}{number}", names.thread(event.thread))
+    let earlier = alike.iter().position(|other| std::ptr::eq(*other, event)).unwrap_or_default();
+    format!("{} {text}{}", names.thread(event.thread), among((earlier + 1, alike.len())))
+}
+
+/// Prints which of several equal calls it is, as ` (2nd of 3)`; nothing for the only one.
+pub(crate) fn among((nth, of): (usize, usize)) -> String {
+    if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() }
+}
+
+/// Prints 1st, 2nd, 3rd and so on.
+pub(crate) fn ordinal(n: usize) -> String {
+    let end = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{end}")
 }
 
 /// Returns the replaced call of an execution for which a subevent was made: the innermost that is this one.

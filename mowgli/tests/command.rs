@@ -314,7 +314,7 @@ fn an_execution_is_explained_in_the_names_of_the_test() {
     for text in [
         "  P2 on node 2\n    Put(x, 1, d)  [",
         "  P4 on node 4\n",
-        "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1 (1 of 2)\n",
+        "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1 (1st of 2)\n",
     ] {
         assert!(ran.out.contains(text), "{text}: {}", ran.out);
     }

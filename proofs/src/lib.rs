@@ -390,7 +390,7 @@ fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Ve
     let words = words(counterexample);
     // The longest cycle goes through the most calls of the client.
     Some(match refutations.iter().rev().max_by_key(|way| way.edges.len()) {
-        Some(first) => first.edges.iter().map(|edge| words.sentence(edge)).chain(more(&words, first)).join("\n"),
+        Some(way) => way.edges.iter().map(|edge| words.sentence(edge)).chain(more(&words, way)).join("\n"),
         None => words.refutations(&counterexample.refutations).trim().to_owned(),
     })
 }
@@ -403,8 +403,8 @@ fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Ve
 #[must_use]
 #[track_caller]
 pub fn refuted(checked: &Checked) -> String {
-    let more = |words: &ProgramWords, first: &Refutation| {
-        refutation_end(first).into_iter().chain(words.other_order(first)).collect()
+    let more = |words: &ProgramWords, way: &Refutation| {
+        refutation_end(way).into_iter().chain(words.other_order(way)).collect()
     };
     let (Some(cycle), Some(client)) = (forbidding(checked, &more), checked.litmus()) else {
         panic!("no client has a wrong outcome: {}", checked.title());
