@@ -9,7 +9,7 @@ use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::judge::{Judged, judge};
 use mowgli_core::library::Libraries;
-use mowgli_core::search::outcome::Outcome;
+use mowgli_core::search::outcome::{Outcome, Outcomes};
 use mowgli_core::search::problem::{Found, Limits};
 use mowgli_core::search::refute::{CycleEnd, Edge, Refutation};
 use mowgli_core::search::runs::Stop;
@@ -148,10 +148,13 @@ pub fn concretised(
     let wanted = test.assertions.first().ok_or_else(|| wrong("the test has no assertion".to_owned()))?;
     let is_wanted = |outcome: &Outcome| wanted.condition.holds(&test.values(outcome));
     let found = with_problem(&all, test, &chain, limits, |problem| {
-        witness_of(problem, (&entry.specification, library), &is_wanted)
+        witness_of(problem, (&entry.specification, library), &is_wanted).ok_or_else(|| problem.outcomes())
     });
-    let (execution, witness) =
-        found.ok_or_else(|| wrong("no such execution has a witness of local soundness".to_owned()))?;
+    let (execution, witness) = found.map_err(|Outcomes { found, explored }| match explored.stop {
+        Some(stop) => wrong(format!("{implemented}: {stop}")),
+        None if !found.keys().any(is_wanted) => wrong(format!("no execution of {implemented} has ({})", wanted.text)),
+        None => wrong(format!("no execution of {implemented} with ({}) has a witness of local soundness", wanted.text)),
+    })?;
     let of_implementation = all.without(library);
     let judged = judge(&of_implementation, &execution).map_err(|complaint| wrong(complaint.to_string()))?;
     let names = &Names::of(test);
@@ -549,23 +552,13 @@ impl ProgramWords {
         }
     }
 
-    /// Returns a line that the other order of two calls is impossible, too, if a cycle follows an order such as that of a lock. The
-    /// search has derived the order from the values that are read.
+    /// Returns the edges that forbid the other order, if a cycle follows an order such as that of a lock.
     #[must_use]
-    pub fn other_order(&self, refutation: &Refutation) -> Option<String> {
-        let relation = refutation.edges.iter().find(|edge| edge.is_ordered)?.relation;
-        // What a put sends has mostly its initial value, which nothing overwrites.
-        let counts = |(read, write): &&Assumed| match write {
-            Some(write) => write.thread != read.thread,
-            None => read.read == Some(read.event.ret),
-        };
-        let reads = refutation.assumed.iter().filter(counts).map(|(read, write)| match write {
-            Some(write) => format!("{} reads from {}", self.end(read), self.end(write)),
-            None => format!("{} reads the initial value", self.end(read)),
-        });
-        let reads = reads.unique().join(", and ");
-        let why = if reads.is_empty() { String::new() } else { format!(": {reads}") };
-        Some(format!("the other order of {relation} is impossible, too{why}"))
+    pub fn other_order(&self, way: &Refutation) -> Vec<String> {
+        let ordered = way.edges.iter().find(|edge| edge.is_ordered).filter(|_| !way.in_other_order.is_empty());
+        let head = ordered.map(|edge| format!("in the other order of {}:", edge.relation));
+        let edges = way.in_other_order.iter().map(|edge| format!("  {}", self.sentence(edge)));
+        head.into_iter().flat_map(|head| std::iter::once(head).chain(edges.clone())).collect()
     }
 
     /// Prints an edge as a sentence.

@@ -43,7 +43,7 @@ pub struct Edge {
     pub sentence: &'static str,
     /// The later subevent.
     pub to: CycleEnd,
-    /// Whether it follows a chosen order between subevents without values. The search has excluded the other order before.
+    /// Whether it follows a chosen order between subevents without values.
     pub is_ordered: bool,
 }
 
@@ -56,6 +56,16 @@ pub struct Refutation {
     pub demand: Option<(Name, &'static str)>,
     /// The cycle, or the edges between the two ends of the forbidden pair. Empty if no write has the values.
     pub edges: Vec<Edge>,
+    /// The edges that forbid the other order, if an edge follows a chosen one. The search found it impossible first.
+    pub in_other_order: Vec<Edge>,
+}
+
+/// A refutation with what the search decided.
+struct Way {
+    refutation: Refutation,
+    sources: Vec<(usize, Source)>,
+    /// The threads of the first edge that follows an order.
+    ordered: Option<(Tid, Tid)>,
 }
 
 /// Returns the refutations of everything that is left of a search, at most `most` of them. `lasts` are the final values
@@ -64,10 +74,39 @@ pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val]
     solver.be_thorough();
     let mut found = Vec::new();
     refute(solver, libraries, lasts, most, &mut found);
-    found
+    let with_other_order = |way: Way| {
+        let in_other_order = other_order(solver, libraries, &way);
+        Refutation { in_other_order, ..way.refutation }
+    };
+    found.into_iter().map(with_other_order).collect()
 }
 
-fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize, found: &mut Vec<Refutation>) {
+/// Returns the edges that forbid the other order of a way, which is open in the state of the solver.
+fn other_order(solver: &mut Solver<'_>, libraries: &Libraries, way: &Way) -> Vec<Edge> {
+    let Some((from, to)) = way.ordered else { return Vec::new() };
+    let threads = |solver: &Solver<'_>, pair: [usize; 2]| pair.map(|s| Tid::from_index(solver.graph.subs[s].thread));
+    let reversed = |(raw, a, b)| match threads(solver, [a, b]) {
+        ends if ends == [to, from] => Some((raw, a, b)),
+        ends if ends == [from, to] => Some((raw, b, a)),
+        _ => None,
+    };
+    let open: Vec<_> = solver.open_pairs().into_iter().filter_map(reversed).collect();
+    let edges = open.into_iter().map(|(raw, a, b)| {
+        let snapshot = solver.snapshot();
+        for &(read, source) in &way.sources {
+            if let Some(choice) = solver.store.choice_of(read).filter(|_| solver.source(read) == Source::Open) {
+                solver.store.decide(choice, read, source);
+            }
+        }
+        solver.store.net.add(raw, a, b);
+        let edges = if solver.propagate() { Vec::new() } else { refutation(solver, libraries).refutation.edges };
+        solver.restore(snapshot);
+        edges
+    });
+    edges.into_iter().find(|edges| !edges.is_empty()).unwrap_or_default()
+}
+
+fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize, found: &mut Vec<Way>) {
     if found.len() >= most || solver.is_late() {
         return;
     }
@@ -96,16 +135,16 @@ fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: u
     }
 }
 
-fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Refutation {
+fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Way {
     let why = Why { solver, libraries, fixed: solver.fixed_pairs(libraries) };
-    let reads = (0..solver.graph.len()).filter_map(|s| match solver.source(s) {
-        Source::Open => None,
-        Source::Initial => Some((why.end(s), None)),
-        Source::Write(w) => Some((why.end(s), Some(why.end(w)))),
-    });
+    let of_reads = (0..solver.graph.len()).map(|s| (s, solver.source(s)));
+    let sources: Vec<(usize, Source)> = of_reads.filter(|(_, source)| *source != Source::Open).collect();
+    let of_source = |source| if let Source::Write(w) = source { Some(why.end(w)) } else { None };
+    let assumed = sources.iter().map(|&(s, source)| (why.end(s), of_source(source))).collect();
     let (demand, steps) = solver.conflict().map_or((None, Vec::new()), |conflict| why.conflict(conflict));
-    let edges = steps.into_iter().map(|step| why.edge(step)).collect();
-    Refutation { assumed: reads.collect(), demand, edges }
+    let edges: Vec<Edge> = steps.into_iter().map(|step| why.edge(step)).collect();
+    let ordered = edges.iter().find(|edge| edge.is_ordered).map(|edge| (edge.from.thread, edge.to.thread));
+    Way { refutation: Refutation { assumed, demand, edges, in_other_order: Vec::new() }, sources, ordered }
 }
 
 /// An edge between subevents by position, with name and sentence.
