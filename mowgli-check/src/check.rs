@@ -183,15 +183,32 @@ pub fn check_client(
         let start = Instant::now();
         let ask = |question: &Question<'_>| (alone(question, client), question.below.clone(), question.in_force());
         let asked = with_question(entry, variant, bound, options, ask)?;
+        entry::lost_result(entry, variant, &asked.0)?;
         answer(entry, variant, bound, options, asked, start)
+    })
+}
+
+/// Looks for mistakes in an entry and a variant, which a check of one client does not.
+///
+/// # Errors
+/// The mistake, and the remedy.
+pub fn look_for_mistakes(
+    entry: &Entry,
+    variant: &Variant,
+    bound: &Bound,
+    options: &CheckOptions<'_>,
+) -> Result<(), InputError> {
+    let expired = || options.deadline.expired() || (options.stops)();
+    guarded(entry.name, || {
+        entry::fault(entry, bound, &expired)?;
+        entry::mistake(entry, variant)
     })
 }
 
 fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptions<'_>) -> Result<Checked, InputError> {
     let start = Instant::now();
     let expired = || options.deadline.expired() || (options.stops)();
-    entry::fault(entry, bound, &expired)?;
-    entry::mistake(entry, variant)?;
+    look_for_mistakes(entry, variant, bound, options)?;
     let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
             _ if bound.crashes > 0 => outcomes(question),

@@ -27,6 +27,9 @@ use crate::error::{Code, InputError, Place};
 /// The error, and the remedy.
 pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), InputError> {
     let library = entry.library()?;
+    if let Some(mistake) = bound.mistake() {
+        return Err(wrong(mistake));
+    }
     of_one_model(entry)?;
     are_monotone(entry)?;
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();

@@ -191,7 +191,7 @@ impl Tid {
         usize::from(self.0) - 1
     }
 
-    /// The largest number of threads. The parser of litmus tests has a smaller limit.
+    /// The largest number of threads.
     pub const MOST: usize = u8::MAX as usize;
 
     /// Returns the thread at this position.

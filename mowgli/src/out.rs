@@ -1,5 +1,6 @@
 //! Helpers that commands share: reading and writing files, printing, exit codes.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use mowgli_core::search::runs::Stop;
@@ -67,7 +68,10 @@ pub fn json(answer: &impl Serialize) -> String {
 
 /// Reads a file.
 pub fn text_of(path: &Path) -> Result<String, InputError> {
-    std::fs::read_to_string(path).map_err(|e| InputError::file(path, e))
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        ErrorKind::InvalidData => InputError::file(path, "this is no text in UTF-8"),
+        _ => InputError::file(path, e),
+    })
 }
 
 /// Writes a file.

@@ -522,6 +522,7 @@ fn a_call_that_cannot_be_is_bad_input_for_every_command() {
 fn bad_checks() {
     is_bad(&["check", "nothing"], &["no library nothing", "sv, bal, bal-transitive, bal-puts, msw"]);
     is_bad(&["check", "bal", "--threads", "0"], &["a bound of 0 covers nothing"]);
+    is_bad(&["check", "bal", "--threads", "-1"], &["invalid value '-1' for '--threads <T>'"]);
     is_bad(&["check", "bal", "--variant", "nothing"], &["bal has no variant nothing", "no-fence"]);
     is_bad(&["check", "bal", "--threads", "many"], &["--threads"]);
 }

@@ -27,18 +27,22 @@
 //! In place of a library of the catalogue there may be an [`Entry`] of your own. Without a bound, an assertion uses
 //! those of the entry: `assert_sound!(entry(), "published")`.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
-use mowgli_check::check::{CheckOptions, Checked, check, check_client, words};
+use mowgli_check::check::{CheckOptions, Checked, check, check_client, look_for_mistakes, words};
 use mowgli_check::explain::{ProgramWords, concretised, explain, of_test, refutation_end};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
 use mowgli_check::show::{self, Names};
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::refute::Refutation;
+use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, are_at_most, strategy};
+use mowgli_core::soundness::question::Verdict;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -60,53 +64,80 @@ pub trait Checkable {
     ///
     /// # Panics
     /// If the library or variant does not exist, or the entry's name is not that of a library that it specifies.
+    #[track_caller]
     fn checked(&self, variant: &str, bound: &Bound) -> Checked;
 
     /// Returns the bounds within which `mowgli check` checks a variant.
     ///
     /// # Panics
     /// If the library or variant does not exist.
+    #[track_caller]
     fn bounds(&self, variant: &str) -> Vec<Bound>;
 }
 
+/// A result of a test, of which an error ends the test at its own line.
+trait OrPanic<T> {
+    /// # Panics
+    /// If it is an error, with its message.
+    #[track_caller]
+    fn or_panic(self) -> T;
+}
+
+impl<T, E: Display> OrPanic<T> for Result<T, E> {
+    fn or_panic(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[track_caller]
 fn bounds_of(entry: &Entry, variant: &str) -> Vec<Bound> {
-    entry.variant(variant).unwrap_or_else(|e| panic!("{e}")).bounds.clone()
+    entry.variant(variant).or_panic().bounds.clone()
 }
 
 impl Checkable for &str {
+    #[track_caller]
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked(self, variant, bound)
     }
 
+    #[track_caller]
     fn bounds(&self, variant: &str) -> Vec<Bound> {
         let all = catalogue();
-        bounds_of(named(&all, self).unwrap_or_else(|e| panic!("{e}")), variant)
+        bounds_of(named(&all, self).or_panic(), variant)
     }
 }
 
 impl Checkable for Entry {
+    #[track_caller]
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked_entry(self, variant, bound)
     }
 
+    #[track_caller]
     fn bounds(&self, variant: &str) -> Vec<Bound> {
         bounds_of(self, variant)
     }
 }
 
 impl<T: Checkable> Checkable for &T {
+    #[track_caller]
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         (**self).checked(variant, bound)
     }
 
+    #[track_caller]
     fn bounds(&self, variant: &str) -> Vec<Bound> {
         (**self).bounds(variant)
     }
 }
 
+#[track_caller]
 fn checked_entry(entry: &Entry, variant: &str, bound: &Bound) -> Checked {
-    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
-    check(entry, variant, bound, &CheckOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+    let variant = entry.variant(variant).or_panic();
+    check(entry, variant, bound, &CheckOptions::default()).or_panic()
 }
 
 /// Asserts that a variant of an implementation is sound within a bound, or within all those of its entry. Evaluates to
@@ -176,10 +207,14 @@ fn larger(Bound { threads, nodes, calls, values, .. }: &Bound) -> String {
 #[track_caller]
 pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) -> Checked {
     let bounds = library.bounds(variant);
-    let (last, others) = bounds.split_last().unwrap_or_else(|| panic!("{variant} has no bounds: give one"));
-    let mut earlier = others.iter().map(|bound| library.checked(variant, bound));
-    let found = earlier.find(|checked| checked.verdict() != "sound").unwrap_or_else(|| library.checked(variant, last));
-    expect_verdict(found, verdict)
+    let Some((last, others)) = bounds.split_last() else { panic!("{variant} has no bounds: give one") };
+    for bound in others {
+        let checked = library.checked(variant, bound);
+        if checked.verdict() != "sound" {
+            return expect_verdict(checked, verdict);
+        }
+    }
+    expect_verdict(library.checked(variant, last), verdict)
 }
 
 /// Compares the outcomes of a litmus test with the expected ones, for [`assert_outcomes!`].
@@ -189,8 +224,8 @@ pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) ->
 /// ends and it does not say so.
 #[track_caller]
 pub fn expect_outcomes(own: impl IntoIterator<Item = Entry>, litmus: &str, expected: &[&str]) {
-    let catalogue = Catalogue::with(own).unwrap_or_else(|e| panic!("{e}"));
-    let test = parse_in(&catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
+    let catalogue = Catalogue::with(own).or_panic();
+    let test = parse_in(&catalogue, "the test", litmus).or_panic();
     let answer = solve_in(&catalogue, &test, &[], Limits::default());
     assert!(answer.explored.stop.is_none(), "{}: stopped: {:?}", test.name, answer.explored.stop);
     assert!(
@@ -220,6 +255,7 @@ pub fn expect_outcomes(own: impl IntoIterator<Item = Entry>, litmus: &str, expec
 /// # Panics
 /// If the library or variant does not exist.
 #[must_use]
+#[track_caller]
 pub fn checked(library: &str, variant: &str, bound: &Bound) -> Checked {
     run(library, variant, bound, true)
 }
@@ -229,16 +265,17 @@ pub fn checked(library: &str, variant: &str, bound: &Bound) -> Checked {
 /// # Panics
 /// If the library or variant does not exist.
 #[must_use]
+#[track_caller]
 pub fn checked_remotely(library: &str, variant: &str, bound: &Bound) -> Checked {
     run(library, variant, bound, false)
 }
 
+#[track_caller]
 fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
-    let entry = named(&all, library).unwrap_or_else(|e| panic!("{e}"));
-    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
-    check(entry, variant, bound, &CheckOptions { loopback, ..CheckOptions::default() })
-        .unwrap_or_else(|e| panic!("{e}"))
+    let entry = named(&all, library).or_panic();
+    let variant = entry.variant(variant).or_panic();
+    check(entry, variant, bound, &CheckOptions { loopback, ..CheckOptions::default() }).or_panic()
 }
 
 /// Explains a litmus test's first assertion, with these libraries replaced by their implementations.
@@ -246,6 +283,7 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
 /// # Panics
 /// If the test cannot be read or solved.
 #[must_use]
+#[track_caller]
 pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let test = parse("the test", litmus).expect("a litmus test");
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
@@ -294,8 +332,8 @@ const SMALLER: u32 = 2_000;
 /// the specification.
 #[track_caller]
 pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) {
-    let library = entry.library().unwrap_or_else(|e| panic!("{e}"));
-    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+    let library = entry.library().or_panic();
+    let variant = entry.variant(variant).or_panic();
     let is_covered = |(world, client): &(World, Client)| client.is_well_formed(library, world);
     let all = strategy(&*entry.subject, bound).prop_filter("the specification covers the client", is_covered);
     let seed = match Config::default().rng_seed {
@@ -309,26 +347,32 @@ pub fn expect_random(entry: &Entry, variant: &str, bound: &Bound, clients: u32) 
         max_shrink_iters: SMALLER,
         ..Config::default()
     };
-    let ask = |client: &(World, Client)| {
-        check_client(entry, variant, bound, &CheckOptions::default(), client).unwrap_or_else(|e| panic!("{e}"))
-    };
+    let options = CheckOptions::default();
+    look_for_mistakes(entry, variant, bound, &options).or_panic();
+    let ask = |client: &(World, Client)| check_client(entry, variant, bound, &options, client).or_panic();
+    let are_vacuous = Cell::new(true);
     let is_sound = |client| {
         let checked = ask(&client);
-        match checked.stop() {
+        let is_vacuous = matches!(checked.report.verdict, Verdict::Undecided(Stop::Vacuous));
+        are_vacuous.set(are_vacuous.get() && is_vacuous);
+        match &checked.report.verdict {
             _ if checked.has_failed() => Err(TestCaseError::fail(checked.verdict())),
-            Some(stop) => Err(TestCaseError::reject(stop.to_string())),
-            None => Ok(()),
+            _ if is_vacuous => Ok(()),
+            Verdict::Undecided(Stop::IllDefined(fault)) => Err(TestCaseError::fail(fault.to_string())),
+            Verdict::Undecided(stop) => Err(TestCaseError::reject(stop.to_string())),
+            _ => Ok(()),
         }
     };
     let what = format!("{} ({}): {clients} random clients from the seed {seed}", entry.name, variant.name);
     match TestRunner::new(config).run(&all, is_sound) {
+        Ok(()) if are_vacuous.get() => panic!("{what}: none has an execution that ends"),
         Ok(()) => println!("{what}"),
         Err(TestError::Abort(why)) => panic!("{what}: {why}"),
-        Err(TestError::Fail(_, found)) => {
+        Err(TestError::Fail(why, found)) => {
             let smaller = smaller(entry, bound, &found.1);
             let first = smaller.iter().map(ask).find(Checked::has_failed).unwrap_or_else(|| ask(&found));
             panic!(
-                "{what}: one is not sound. The same again: PROPTEST_RNG_SEED={seed} cargo test\n\n{}",
+                "{what}: one is not sound: {why}. The same again: PROPTEST_RNG_SEED={seed} cargo test\n\n{}",
                 explanation(&first)
             );
         }
@@ -364,12 +408,12 @@ pub fn accepted(implemented: &str, litmus: &str) -> String {
 #[must_use]
 #[track_caller]
 pub fn accepted_of(entry: Entry, implemented: &str, litmus: &str) -> String {
-    accepted_in(&Catalogue::with([entry]).unwrap_or_else(|e| panic!("{e}")), implemented, litmus)
+    accepted_in(&Catalogue::with([entry]).or_panic(), implemented, litmus)
 }
 
 #[track_caller]
 fn accepted_in(catalogue: &Catalogue, implemented: &str, litmus: &str) -> String {
-    let test = parse_in(catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
+    let test = parse_in(catalogue, "the test", litmus).or_panic();
     let answer = solve_in(catalogue, &test, &[], Limits::default());
     assert!(answer.outside.is_empty(), "{} by {implemented}: {}", test.name, answer.outside.join("; "));
     let text = concretised(catalogue, &test, implemented, Limits::default());
@@ -488,6 +532,11 @@ mod tests {
 
     /// A handshake: an acceptance waits for the offer, so a client without one never ends. `enough` is the value that it waits for.
     fn handshake(enough: i64) -> Entry {
+        handshake_with(enough, "flag")
+    }
+
+    /// The same with a part of this name. The bodies use the part `flag`.
+    fn handshake_with(enough: i64, part: &'static str) -> Entry {
         methods! {
             enum Method of HANDSHAKE = "handshake" {
                 /// Offers.
@@ -523,7 +572,7 @@ mod tests {
                 loop { let seen = Shared::read(flag(x)); if (seen == enough) { break } }
             }
         };
-        let published = Over::<Method>::terms(bodies).part("flag", sv::variable());
+        let published = Over::<Method>::terms(bodies).part(part, sv::variable());
         Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(published, &[(2, 2, 1)])
     }
 
@@ -548,6 +597,18 @@ mod tests {
         let text = explanation(&checked);
         assert!(text.contains("this client never ends") && text.contains("x.accept"), "{text}");
         assert!(text.contains("goes round in a loop for ever: each round reads 1 from x.flag"), "{text}");
+    }
+
+    #[test]
+    #[should_panic(expected = "x.flag is not declared")]
+    fn random_clients_of_a_body_that_is_not_well_defined_are_not_sound() {
+        assert_random_sound!(handshake_with(1, "other"), "published", bound(3, 2, 2), 20);
+    }
+
+    #[test]
+    #[should_panic(expected = "a bound of 200 calls is too large; give at most 60")]
+    fn a_bound_that_no_check_covers_is_refused() {
+        assert_sound!(handshake(1), "published", bound(2, 2, 200));
     }
 
     fn random_failure(entry: &Entry, variant: &str) -> String {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -209,8 +209,8 @@ fn number<T: std::str::FromStr>(tree: &Tree<'_>) -> Parsed<T> {
 }
 
 fn node_name(tree: &Tree<'_>) -> Parsed<Node> {
-    match number::<u8>(tree)? {
-        n @ 1..=63 => Ok(Node(n)),
+    match tree.as_str().parse() {
+        Ok(n @ 1..=NodeSet::MOST) => Ok(Node(n)),
         _ => fail(tree, Code::Value, "nodes are numbered from 1 to 63"),
     }
 }
@@ -265,8 +265,8 @@ impl<'c> Reader<'c> {
 
     fn placement(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         let name = part(tree, Rule::name).expect("a placement has a name");
-        if self.threads.len() >= 62 {
-            return fail(tree, Code::Unsupported, "at most 62 threads");
+        if self.threads.len() >= Tid::MOST {
+            return fail(tree, Code::Unsupported, format!("at most {} threads", Tid::MOST));
         }
         let tid = Tid::from_index(self.threads.len());
         if self.names.insert(name.as_str().to_owned(), tid).is_some() {
@@ -414,6 +414,7 @@ ends
             ("P2@2", "P1@2", "t.litmus:3:14", "there are two threads named P1"),
             ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
             ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
+            ("z@2 = 3", "z@300 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
             ("           | }          ;\n", "", "t.litmus:5:14", "this block is not closed"),
             ("z@2 = 3;", "z@2 = 3", "t.litmus:2:19", "expected ;"),
             ("x@1 = 0;", "x@1 = 0", "t.litmus:2:10", "expected ;"),

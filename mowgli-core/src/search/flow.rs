@@ -67,6 +67,7 @@ use crate::ids::{Name, Tid};
 use crate::search::automorphism::Automorphism;
 use crate::search::coherence::Coherence;
 use crate::search::fault::CallFault;
+use crate::search::numbers::Numbers;
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooManyValues, Ways, Window, reads_of};
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
@@ -154,8 +155,8 @@ struct Position<'n> {
     postponed: Option<u32>,
     /// True if it waits in its call for ever.
     stays: bool,
-    /// If it is suspended: the classes of results whose branches cover all times, as bits.
-    covered: u128,
+    /// If it is suspended: the results of classes whose branches cover all times, by their numbers.
+    covered: Numbers,
     /// The number of runs for which the point stands.
     runs: usize,
     /// The number of events up to the last one that may have read several values.
@@ -166,7 +167,7 @@ struct Position<'n> {
 
 impl<'n> Position<'n> {
     fn at(point: &'n ThreadState<'n>) -> Self {
-        Self { point, postponed: None, stays: false, covered: 0, runs: 1, merged: 0, certain: usize::MAX }
+        Self { point, postponed: None, stays: false, covered: Numbers::NONE, runs: 1, merged: 0, certain: usize::MAX }
     }
 
     /// Returns the step with the results of a class.
@@ -501,7 +502,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 Successors::Waits => break,
                 Successors::Nothing => return Flow::Continue,
             };
-            let covered = ways.iter().fold(0, |all, way| all | way.ways.bits);
+            let covered = ways.iter().map(|way| way.ways.class).collect();
             for way in ways {
                 let mut after = state.clone();
                 after[t] = way.to;
@@ -815,7 +816,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             let ways = Ways::one((ret, shape));
-            let to = Position { point, postponed: None, covered: 0, ..place };
+            let to = Position { point, postponed: None, covered: Numbers::NONE, ..place };
             self.may_come_to(point).then_some(Successor { to, ways, window })
         };
         match &place.point.frontier {
@@ -833,8 +834,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
                         if let Some(class) = classes.iter().find(|class| class.ways.all.contains(&(ret, number))) {
-                            let bits = class.ways.bits;
-                            let is_covered = bits != 0 && place.covered & bits == bits;
+                            let is_covered = place.covered & class.ways.class == class.ways.class;
                             if !is_covered && ways.iter().all(|way| way.ways != class.ways) {
                                 ways.push(place.in_class(class));
                             }

@@ -19,6 +19,7 @@ pub mod graph;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod network;
+pub mod numbers;
 pub mod outcome;
 pub(crate) mod prefix;
 pub(crate) mod prepared;

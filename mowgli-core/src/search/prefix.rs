@@ -31,9 +31,10 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::numbers::{Numbering, Numbers};
 use super::schema::SchemaChoice;
 use super::store::{ConstraintStore, NewSub, PossibleSources, Snapshot};
-use super::values::{Domains, LIMIT, Numbering, Source, Vals, ValueStep, intersect, narrow_copies, values_of_sub};
+use super::values::{Domains, Source, ValueStep, intersect, narrow_copies, values_of_sub};
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Shape, Sub, Writes};
 use crate::ids::Name;
@@ -46,6 +47,9 @@ use crate::world::World;
 
 /// The number of subevents for which a prefix has room at first: one word of a row.
 const ROOM: usize = 64;
+
+/// The number of values of one state, beyond which updates make no further ones, because few updates can make very many values.
+const MOST: usize = 4096;
 
 /// The times at which the sources of a call's reads came to exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,8 +69,8 @@ pub struct Ways {
     pub all: SmallVec<[(Val, usize); 1]>,
     /// The values that they read, if they differ in what one subevent of the call reads: its position, and the values.
     pub read: Option<(usize, SmallVec<[Val; 4]>)>,
-    /// The results of a class, as a set of bits; nothing if there is one result, or if they are too many.
-    pub bits: u128,
+    /// The results of a class by their numbers; nothing if there is one result.
+    pub class: Numbers,
 }
 
 impl Ways {
@@ -105,14 +109,14 @@ impl<'n> Advance<'n> {
     }
 }
 
-/// More values than a set of values can distinguish.
+/// Updates make more than [`MOST`] values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyValues;
 
 /// The values that the writes of a prefix can have, from sources in the prefix.
 pub struct Available {
     /// The values that each subevent can write.
-    any: Vec<Vals>,
+    any: Vec<Numbers>,
 }
 
 /// An event of a thread, without those around it.
@@ -128,7 +132,7 @@ pub struct LoneEvent<'n> {
 /// The values of the events, and how written ones depend on read ones.
 #[derive(Default)]
 struct PrefixValues {
-    numbering: Numbering,
+    numbering: Numbering<Val>,
     /// For each value the least known number of [`ValueStep`]s that make it.
     depths: Vec<u8>,
     /// Each step, with the position of its event. A value that takes too many steps is not computed, and counts as one without
@@ -186,14 +190,11 @@ fn reads_one_of(sub: &Sub, cells: &[Cell]) -> bool {
 }
 
 impl PrefixValues {
-    fn number(&mut self, v: Val) -> Result<Vals, TooManyValues> {
-        let number = self.numbering.bit(v);
+    fn number(&mut self, v: Val) -> Numbers {
+        let number = self.numbering.number(v);
         self.depths.resize(self.numbering.len(), 0);
-        if self.numbering.len() > LIMIT {
-            return Err(TooManyValues);
-        }
-        self.depths[number.trailing_zeros() as usize] = 0;
-        Ok(number)
+        self.depths[number] = 0;
+        Numbers::one(number)
     }
 
     fn save(&self) -> SavedValues {
@@ -209,27 +210,27 @@ impl PrefixValues {
         self.numbering.truncate(numbers);
         for (_, step) in &mut self.steps {
             step.table.truncate(numbers);
-            step.table.iter_mut().filter(|made| **made >> numbers != 0).for_each(|made| *made = ValueStep::UNKNOWN);
+            step.table.iter_mut().filter(|made| made.reaches(numbers)).for_each(|made| *made = ValueStep::UNKNOWN);
         }
     }
 
     fn narrow(&self, domains: &mut Domains, changed: &mut bool) -> bool {
         // Values that have no number yet may get one of these.
-        let unnumbered = Vals::MAX << self.numbering.len();
+        let unnumbered = Numbers::from(self.numbering.len());
         narrow_copies(&self.copies, domains, changed)
             && self.steps.iter().all(|(_, step)| {
-                let (read, written) = step.allowed(domains, Vals::MAX, unnumbered);
+                let (read, written) = step.allowed(domains, Numbers::ALL, unnumbered);
                 intersect(&mut domains.reads[step.from], read, changed);
                 intersect(&mut domains.writes[step.to], written, changed);
-                read != 0 && written != 0
+                !read.is_empty() && !written.is_empty()
             })
     }
 
     /// Returns the values that a subevent writes if the read on which it depends has one of the values `read`.
-    fn made(&self, write: usize, read: Vals) -> Vals {
+    fn made(&self, write: usize, read: Numbers) -> Numbers {
         let Some((_, step)) = self.steps.iter().find(|(_, step)| step.to == write) else { return read };
-        let table = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
-        table.map(|(_, made)| *made).filter(|made| *made != ValueStep::UNKNOWN).fold(0, |all, made| all | made)
+        let made = read.below(step.table.len()).map(|number| step.table[number]);
+        made.filter(|made| *made != ValueStep::UNKNOWN).collect()
     }
 }
 
@@ -333,11 +334,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
         for ((event, shape), &nth) in new {
-            self.add_event(&LoneEvent { event, nth, shape }, advance.now, window.take())?;
+            self.add_event(&LoneEvent { event, nth, shape }, advance.now, window.take());
         }
         if let Some((sub, values)) = &advance.ways.read {
             for &v in values {
-                self.store.domains.reads[start + sub] |= self.values.number(v)?;
+                self.store.domains.reads[start + sub] |= self.values.number(v);
             }
         }
         self.number_steps()?;
@@ -373,21 +374,21 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
         for (i, alone) in events.iter().enumerate() {
             let now = u32::from(i + 2 >= events.len());
-            self.add_event(alone, now, Some(&window).filter(|_| i + 1 == events.len()))?;
+            self.add_event(alone, now, Some(&window).filter(|_| i + 1 == events.len()));
         }
         self.number_steps()?;
         Ok(self.propagate())
     }
 
-    fn add_event(&mut self, alone: &LoneEvent<'n>, now: u32, window: Option<&Window>) -> Result<(), TooManyValues> {
+    fn add_event(&mut self, alone: &LoneEvent<'n>, now: u32, window: Option<&Window>) {
         let &LoneEvent { event, nth, shape } = alone;
         let (index, base) = (self.events.len(), self.store.len());
         self.events.push((event, nth));
         for sub in shape {
             let until = window.filter(|w| reads_one_of(sub, &w.cells)).map_or(u32::MAX, |w| w.until);
             let init = sub.cell.map_or(Val::Unit, |cell| self.libraries.of(&event.call).init(self.world, cell));
-            let init = self.values.number(init)?;
-            let values = values_of_sub(sub, |v| self.values.number(v))?;
+            let init = self.values.number(init);
+            let values = values_of_sub(sub, |v| self.values.number(v));
             let to = self.store.len();
             match sub.writes {
                 Some(Writes::Copy(from)) => self.values.copies.push((base + from, to)),
@@ -400,7 +401,6 @@ impl<'p, 'n> Prefix<'p, 'n> {
             let place = GraphSub { event: index, base, thread: event.thread.index(), sub: *sub };
             self.store.add(self.libraries, &NewSub { view, place, birth: now, until, init, values });
         }
-        Ok(())
     }
 
     /// Numbers every value that steps can make. Each step happens once, so no value needs more steps than there are.
@@ -412,7 +412,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
                     self.number_step(index, number);
                 }
             }
-            if self.values.numbering.len() > LIMIT {
+            if self.values.numbering.len() > MOST {
                 return Err(TooManyValues);
             }
             if before == (self.values.numbering.len(), self.values.depths.clone()) {
@@ -427,16 +427,15 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let (event, ValueStep { table, .. }) = &mut steps[index];
         table.resize(numbering.len().max(table.len()), ValueStep::UNKNOWN);
         if table[number] == ValueStep::UNKNOWN {
-            if usize::from(depth) >= most || numbering.len() > LIMIT {
+            if usize::from(depth) >= most || numbering.len() > MOST {
                 return;
             }
             let event = self.events[*event].0;
-            let made = self.libraries.of(&event.call).step(event, numbering.value(number));
-            table[number] = made.map_or(0, |v| numbering.bit(v));
+            let made = self.libraries.of(&event.call).step(event, numbering.all()[number]);
+            table[number] = made.map_or(Numbers::NONE, |v| numbering.set(v));
             depths.resize(numbering.len(), u8::MAX);
         }
-        if table[number] != 0 {
-            let made = table[number].trailing_zeros() as usize;
+        if let Some(made) = table[number].least() {
             depths[made] = depths[made].min(depth.saturating_add(1));
         }
     }
@@ -449,14 +448,14 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let of_copies =
             self.values.copies.iter().copied().chain(self.values.steps.iter().map(|(_, step)| (step.from, step.to)));
         let copies: Vec<(usize, usize)> = of_copies.collect();
-        let mut any = vec![0; n];
+        let mut any = vec![Numbers::NONE; n];
         for w in (0..n).filter(|&w| self.store.copied(w).is_none() && self.store.subs[w].sub.writes.is_some()) {
             any[w] = self.store.domains.writes[w];
         }
         let sources: Vec<PossibleSources> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
         self.spread(&copies, &sources, &mut any, true);
         let Some(since) = since else { return Available { any } };
-        let mut fresh = vec![0; n];
+        let mut fresh = vec![Numbers::NONE; n];
         for w in (0..n).filter(|&w| self.store.births[w] > since) {
             fresh[w] = any[w];
         }
@@ -465,18 +464,18 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// Passes values along copies. A chain passes each copy once. `initial`: initial values count, too.
-    fn spread(&self, copies: &[(usize, usize)], sources: &[PossibleSources], any: &mut [Vals], initial: bool) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[PossibleSources], any: &mut [Numbers], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
             for (&(read, w), sources) in copies.iter().zip(sources) {
                 let of = |source: &Source| match source {
                     Source::Write(w) => any[*w],
                     _ if initial => self.store.init[read],
-                    _ => 0,
+                    _ => Numbers::NONE,
                 };
-                let values = sources.iter().fold(0, |all, s| all | of(s)) & self.store.domains.reads[read];
+                let values = sources.iter().map(of).collect::<Numbers>() & self.store.domains.reads[read];
                 let more = self.values.made(w, values) & self.store.domains.writes[w];
-                changed |= more & !any[w] != 0;
+                changed |= !(more & !any[w]).is_empty();
                 any[w] |= more;
             }
             if !changed {
@@ -583,12 +582,13 @@ impl<'p, 'n> Prefix<'p, 'n> {
                 .filter(|_| is_own(w) && matches!(self.store.subs[w].sub.writes, Some(Writes::Copy(_))))?;
             let source = self.store.subs[from].sub.cell.filter(|&c| !may_change(c))?;
             let (is_written, lasts) = lasts(source);
-            let initial = if is_written { 0 } else { self.store.init[from] };
+            let initial = if is_written { Numbers::NONE } else { self.store.init[from] };
             Some(lasts.into_iter().fold(initial, |all, w| all | available.any[w]))
         };
         let (is_written, lasts) = lasts(cell);
-        let values = lasts.into_iter().fold(0, |all, w| all | available.any[w] & copied(w).unwrap_or(Vals::MAX));
-        is_written.then(|| self.values.numbering.all(values).collect())
+        let of_last = |w: usize| available.any[w] & copied(w).unwrap_or(Numbers::ALL);
+        let values = lasts.into_iter().map(of_last).collect();
+        is_written.then(|| self.values.numbering.members(values).collect())
     }
 
     /// Returns the subevents that write a cell.
@@ -636,7 +636,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&GraphSub) -> bool) -> Vec<Val> {
         let of_cell = |placed: &GraphSub| placed.sub.cell == Some(cell) && is(placed);
         let writes = self.store.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
-        self.values.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
+        self.values.numbering.members(writes.map(|(_, set)| *set).collect()).collect()
     }
 }
 
@@ -654,7 +654,7 @@ mod tests {
         let mut prefix = Prefix::new(&libraries, &world, &[MEMORY]);
         for (n, (event, shape)) in events.iter().zip(&shapes).enumerate() {
             let nth = alike(&events[..n], event.thread, &event.call);
-            prefix.add_event(&LoneEvent { event, nth, shape }, 0, None).unwrap();
+            prefix.add_event(&LoneEvent { event, nth, shape }, 0, None);
         }
         (prefix.propagate(), prefix.may_end(0))
     }

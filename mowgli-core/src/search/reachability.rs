@@ -30,8 +30,8 @@ use smallvec::SmallVec;
 
 use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::Tid;
+use crate::search::numbers::{Numbering, Numbers};
 use crate::search::thread::{Frontier, ThreadState, Threads};
-use crate::search::values::{LIMIT, Numbering, Vals};
 use crate::value::Val;
 
 /// The number of points that the search may follow: at first, and in addition for each state. More would cost more than
@@ -49,8 +49,8 @@ const AT_FIRST: usize = 16_384;
 /// the next attempt is likely to fail too, because little has changed.
 const SKIPPED: usize = 256;
 
-/// The number of cells that the search can distinguish, since a set of cells is one word.
-const CELLS: usize = 64;
+/// The number of values that updates may add in one state. An update in a loop could add values for ever.
+const ADDED: usize = 128;
 
 /// A write of a subevent whose value depends on the read of another subevent of its event.
 #[derive(Clone, Copy, Debug)]
@@ -127,14 +127,14 @@ struct CellCopy<'n> {
 /// The accesses of a thread between two points, with cells as numbers.
 struct Effects<'n> {
     /// The reads that restrict the value: one of these values, or, if the flag is set, any other one.
-    reads: SmallVec<[(usize, Vals, bool); 2]>,
+    reads: SmallVec<[(usize, Numbers, bool); 2]>,
     /// The writes with a known value.
-    writes: SmallVec<[(usize, Vals); 2]>,
+    writes: SmallVec<[(usize, Numbers); 2]>,
     copies: SmallVec<[CellCopy<'n>; 2]>,
 }
 
 /// The cells at which a call looks, as numbers, each with its possible values.
-type ReadCells = SmallVec<[(usize, Vals); 1]>;
+type ReadCells = SmallVec<[(usize, Numbers); 1]>;
 
 /// The successors of a point, if the cells at which the thread looks hold these values.
 struct NextStates<'n> {
@@ -144,9 +144,8 @@ struct NextStates<'n> {
 
 /// The cache that all states of a search share.
 pub struct ReachabilityCache<'n> {
-    cells: Vec<Cell>,
-    numbers: FxHashMap<Cell, usize>,
-    values: Numbering,
+    cells: Numbering<Cell>,
+    values: Numbering<Val>,
     effects: FxHashMap<usize, Rc<Effects<'n>>>,
     successors: FxHashMap<usize, NextStates<'n>>,
     /// The number of points that the search may still follow.
@@ -158,8 +157,7 @@ pub struct ReachabilityCache<'n> {
 impl Default for ReachabilityCache<'_> {
     fn default() -> Self {
         Self {
-            cells: Vec::new(),
-            numbers: FxHashMap::default(),
+            cells: Numbering::default(),
             values: Numbering::default(),
             effects: FxHashMap::default(),
             successors: FxHashMap::default(),
@@ -170,13 +168,6 @@ impl Default for ReachabilityCache<'_> {
 }
 
 impl ReachabilityCache<'_> {
-    fn cell(&mut self, cell: Cell) -> usize {
-        *self.numbers.entry(cell).or_insert_with(|| {
-            self.cells.push(cell);
-            self.cells.len() - 1
-        })
-    }
-
     /// Returns the number of points that the search may follow for this state; `None` during a back-off.
     fn most(&mut self) -> Option<usize> {
         self.credit += CREDIT.1;
@@ -192,14 +183,6 @@ impl ReachabilityCache<'_> {
         self.credit -= points;
         let (_, next) = self.skipped;
         self.skipped = if was_enough { (0, 1) } else { (next, (2 * next).min(SKIPPED)) };
-        if self.is_too_much() {
-            let of_new = Self { credit: self.credit, skipped: self.skipped, ..Self::default() };
-            *self = of_new;
-        }
-    }
-
-    fn is_too_much(&self) -> bool {
-        self.cells.len() > CELLS || self.values.len() > LIMIT
     }
 }
 
@@ -238,68 +221,66 @@ impl<'n> Reachability<'_, '_, 'n> {
         let count = self.standing.len();
         let links = {
             let mut known = self.known.borrow_mut();
-            let mut link = |c: &Copied<'n>| CellCopy { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
+            let mut link = |c: &Copied<'n>| CellCopy {
+                step: c.step,
+                from: known.cells.number(c.from),
+                to: known.cells.number(c.to),
+            };
             let issued = copies.iter().map(|c| (c, false)).chain(self.left_out.copies.iter().map(|c| (c, true)));
             issued.map(|(c, is_issued)| (link(c), is_issued)).collect()
         };
-        if self.known.borrow().is_too_much() {
-            return Err(TooMuch);
-        }
         let mut search = ReachabilitySearch {
             reachability: self,
-            now: vec![None; CELLS],
-            by_others: vec![vec![None; CELLS]; count],
-            written: vec![vec![0; CELLS]; count],
-            copied: vec![0; CELLS],
-            is_new: 0,
+            now: ByCell::default(),
+            by_others: vec![ByCell::default(); count],
+            written: vec![ByCell::default(); count],
+            copied: ByCell::default(),
+            is_new: Numbers::NONE,
+            added: 0,
             links,
-            watched: vec![0; count],
+            watched: vec![Numbers::NONE; count],
             goes_on: self.standing.iter().map(|(_, waits)| !waits).collect(),
             ends: vec![false; count],
             is_brief: true,
             changed: false,
             left,
         };
-        search.watch()?;
-        search.add_left_out()?;
+        search.watch();
+        search.add_left_out();
         search.follow_all()?;
-        let (known, is_new) = (self.known.borrow(), search.is_new);
-        let written = known.cells.iter().enumerate().filter(|(cell, _)| is_new >> cell & 1 == 1);
-        Ok(Reachable { goes_on: search.goes_on, ends: search.ends, written: written.map(|(_, &cell)| cell).collect() })
+        let written = self.known.borrow().cells.members(search.is_new).collect();
+        Ok(Reachable { goes_on: search.goes_on, ends: search.ends, written })
     }
 
     /// Returns the accesses of a thread between two points.
-    fn effects(&self, before: &'n ThreadState<'n>, point: &'n ThreadState<'n>) -> Result<Rc<Effects<'n>>, TooMuch> {
+    fn effects(&self, before: &'n ThreadState<'n>, point: &'n ThreadState<'n>) -> Rc<Effects<'n>> {
         let mut known = self.known.borrow_mut();
         if let Some(effects) = known.effects.get(&point.id) {
-            return Ok(Rc::clone(effects));
+            return Rc::clone(effects);
         }
         let mut effects = Effects { reads: SmallVec::new(), writes: SmallVec::new(), copies: SmallVec::new() };
         let run = point.run();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes).skip(before.run().shapes.len()) {
             add(&mut known, event, shape, &mut effects);
         }
-        if known.is_too_much() {
-            return Err(TooMuch);
-        }
         let effects = Rc::new(effects);
         known.effects.insert(point.id, Rc::clone(&effects));
-        Ok(effects)
+        effects
     }
 }
 
 fn add<'n>(known: &mut ReachabilityCache<'n>, event: &'n Event, shape: &'n Shape, effects: &mut Effects<'n>) {
     for sub in shape {
-        let Some(cell) = sub.cell.map(|cell| known.cell(cell)) else { continue };
+        let Some(cell) = sub.cell.map(|cell| known.cells.number(cell)) else { continue };
         match sub.reads {
-            Some(Reads::Is(v)) => effects.reads.push((cell, known.values.bit(v), false)),
-            Some(Reads::IsNot(v)) => effects.reads.push((cell, known.values.bit(v), true)),
+            Some(Reads::Is(v)) => effects.reads.push((cell, known.values.set(v), false)),
+            Some(Reads::IsNot(v)) => effects.reads.push((cell, known.values.set(v), true)),
             Some(Reads::Any) | None => {}
         }
         match sub.writes {
-            Some(Writes::Is(v)) => effects.writes.push((cell, known.values.bit(v))),
+            Some(Writes::Is(v)) => effects.writes.push((cell, known.values.set(v))),
             Some(written @ (Writes::Copy(from) | Writes::Step(from))) => {
-                let from = known.cell(shape[from].cell.expect("a subevent that reads touches a cell"));
+                let from = known.cells.number(shape[from].cell.expect("a subevent that reads touches a cell"));
                 let step = matches!(written, Writes::Step(_)).then_some(event);
                 effects.copies.push(CellCopy { step, from, to: cell });
             }
@@ -315,24 +296,52 @@ fn last_write(point: &ThreadState<'_>, cell: Cell) -> Option<Val> {
 }
 
 /// The writes of a thread since the state, each with its value, or `None` if a copy writes the cell.
-type Own = Vec<(usize, Option<Vals>)>;
+type Own = Vec<(usize, Option<Numbers>)>;
+
+/// Something for each cell by its number; the default for a cell that has nothing yet.
+#[derive(Clone, Default)]
+struct ByCell<T>(Vec<T>);
+
+impl<T: Copy + Default> ByCell<T> {
+    fn of(&self, cell: usize) -> T {
+        self.0.get(cell).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, cell: usize, to: T) {
+        if self.0.len() <= cell {
+            self.0.resize(cell + 1, T::default());
+        }
+        self.0[cell] = to;
+    }
+}
+
+impl ByCell<Numbers> {
+    /// Adds values of a cell. Returns whether any of them is new.
+    fn add(&mut self, cell: usize, values: Numbers) -> bool {
+        let before = self.of(cell);
+        self.set(cell, before | values);
+        before | values != before
+    }
+}
 
 struct ReachabilitySearch<'s, 'a, 'p, 'n> {
     reachability: &'s Reachability<'a, 'p, 'n>,
     /// The values that cells hold at present, computed on demand.
-    now: Vec<Option<Vals>>,
+    now: ByCell<Option<Numbers>>,
     /// For each thread the same without the initial value and without its own writes.
-    by_others: Vec<Vec<Option<Vals>>>,
+    by_others: Vec<ByCell<Option<Numbers>>>,
     /// For each thread the values that it writes by itself.
-    written: Vec<Vec<Vals>>,
+    written: Vec<ByCell<Numbers>>,
     /// The values that copies write.
-    copied: Vec<Vals>,
-    /// The cells that are written, as a bit set.
-    is_new: u64,
+    copied: ByCell<Numbers>,
+    /// The cells that are written.
+    is_new: Numbers,
+    /// The number of values that updates added.
+    added: usize,
     /// The copies, and whether each was issued after the state.
     links: Vec<(CellCopy<'n>, bool)>,
-    /// For each waiting thread the cells at which it looks, as a bit set.
-    watched: Vec<u64>,
+    /// For each waiting thread the cells at which it looks.
+    watched: Vec<Numbers>,
     goes_on: Vec<bool>,
     ends: Vec<bool>,
     /// Whether one way to the end is enough for each thread, which holds as long as no thread waits.
@@ -342,28 +351,23 @@ struct ReachabilitySearch<'s, 'a, 'p, 'n> {
 }
 
 impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
-    fn watch(&mut self) -> Result<(), TooMuch> {
+    fn watch(&mut self) {
         for (t, &(point, waits)) in self.reachability.standing.iter().enumerate() {
             if waits {
-                let (_, read_cells) = self.results(t, point, Some(&Vec::new()))?;
-                self.watched[t] = read_cells.iter().fold(0, |all, (cell, _)| all | 1 << cell);
+                let (_, read_cells) = self.results(t, point, Some(&Vec::new()));
+                self.watched[t] = read_cells.iter().map(|&(cell, _)| Numbers::one(cell)).collect();
             }
         }
-        Ok(())
     }
 
     /// Adds the values that iterations write which are left out.
-    fn add_left_out(&mut self) -> Result<(), TooMuch> {
+    fn add_left_out(&mut self) {
         for &(cell, v) in &self.reachability.left_out.values {
-            let cell = self.reachability.known.borrow_mut().cell(cell);
+            let cell = self.reachability.known.borrow_mut().cells.number(cell);
             let values = self.numbers(vec![v]);
-            if self.reachability.known.borrow().is_too_much() {
-                return Err(TooMuch);
-            }
-            self.copied[cell] |= values;
+            self.copied.add(cell, values);
             self.wake(cell);
         }
-        Ok(())
     }
 
     fn follow_all(&mut self) -> Result<(), TooMuch> {
@@ -385,64 +389,64 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
 
     /// Marks a cell as written, and wakes the threads that look at it.
     fn wake(&mut self, cell: usize) {
-        if self.is_new >> cell & 1 == 1 {
+        if self.is_new.has(cell) {
             return;
         }
-        self.is_new |= 1 << cell;
+        self.is_new |= Numbers::one(cell);
         for (t, watched) in self.watched.iter().enumerate() {
-            self.goes_on[t] |= watched >> cell & 1 == 1;
+            self.goes_on[t] |= watched.has(cell);
         }
         self.changed = true;
     }
 
     /// Returns the values that a cell can hold at present.
-    fn now(&mut self, cell: usize) -> Vals {
-        if let Some(values) = self.now[cell] {
+    fn now(&mut self, cell: usize) -> Numbers {
+        if let Some(values) = self.now.of(cell) {
             return values;
         }
         let values = self.numbers((self.reachability.now)(self.cell(cell)));
-        self.now[cell] = Some(values);
+        self.now.set(cell, Some(values));
         values
     }
 
     /// Returns the same without the initial value and without the values that a thread has written by itself.
-    fn by_others(&mut self, t: usize, cell: usize) -> Vals {
-        if let Some(values) = self.by_others[t][cell] {
+    fn by_others(&mut self, t: usize, cell: usize) -> Numbers {
+        if let Some(values) = self.by_others[t].of(cell) {
             return values;
         }
         let values = self.numbers((self.reachability.by_others)(self.cell(cell), t));
-        self.by_others[t][cell] = Some(values);
+        self.by_others[t].set(cell, Some(values));
         values
     }
 
     fn cell(&self, cell: usize) -> Cell {
-        self.reachability.known.borrow().cells[cell]
+        self.reachability.known.borrow().cells.all()[cell]
     }
 
-    fn numbers(&self, values: Vec<Val>) -> Vals {
+    fn numbers(&self, values: Vec<Val>) -> Numbers {
         let mut known = self.reachability.known.borrow_mut();
-        values.into_iter().fold(0, |all, v| all | known.values.bit(v))
+        values.into_iter().map(|v| known.values.set(v)).collect()
     }
 
     /// Returns the values that a cell may hold.
-    fn values(&mut self, cell: usize) -> Vals {
-        let written = self.written.iter().fold(self.copied[cell], |all, of| all | of[cell]);
+    fn values(&mut self, cell: usize) -> Numbers {
+        let written = self.written.iter().fold(self.copied.of(cell), |all, written| all | written.of(cell));
         written | self.now(cell)
     }
 
     /// Returns the values that a thread may find in a cell. `own` are its writes since the state. The result excludes
     /// its later writes, because no value justifies itself, and the values that its last write hides. If `own` is
     /// `None`, or a copy wrote the cell, the result is any possible value.
-    fn values_for(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>, cell: usize) -> Vals {
+    fn values_for(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>, cell: usize) -> Numbers {
         let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
-        let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
-        let own = own.iter().filter(|(c, _)| *c == cell).fold(0, |all, (_, v)| all | v.unwrap_or(0));
+        let others = others.fold(self.copied.of(cell), |all, (_, written)| all | written.of(cell));
+        let own = own.iter().filter(|(c, _)| *c == cell).filter_map(|(_, v)| *v).collect();
         let all = others | own | self.now(cell);
         let place = self.cell(cell);
         let Some(last) = last_write(point, place) else { return all };
         let fresh = others | self.numbers(vec![last]) | self.by_others(t, cell);
-        let older: Vec<Val> = self.reachability.known.borrow().values.all(all & !fresh).collect();
+        let older: Vec<Val> = self.reachability.known.borrow().values.members(all & !fresh).collect();
         let found: Vec<Val> =
             older.into_iter().filter(|&v| !(self.reachability.is_hidden)(t, point, place, v)).collect();
         fresh | self.numbers(found)
@@ -450,53 +454,38 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
 
     /// Returns the possible results of the call at which a thread stands, and the values of the cells at which it
     /// looks.
-    fn results(
-        &mut self,
-        t: usize,
-        point: &'n ThreadState<'n>,
-        own: Option<&Own>,
-    ) -> Result<(Vec<Val>, ReadCells), TooMuch> {
-        let this = RefCell::new((self, SmallVec::new(), false));
+    fn results(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>) -> (Vec<Val>, ReadCells) {
+        let this = RefCell::new((self, SmallVec::new()));
         let cells = |cell: Cell| {
-            let (search, read_cells, is_too_much) = &mut *this.borrow_mut();
-            let number = search.reachability.known.borrow_mut().cell(cell);
-            let values = if number < CELLS { search.values_for(t, point, own, number) } else { 0 };
-            if search.reachability.known.borrow().is_too_much() {
-                *is_too_much = true;
-                return Vec::new();
-            }
+            let (search, read_cells) = &mut *this.borrow_mut();
+            let number = search.reachability.known.borrow_mut().cells.number(cell);
+            let values = search.values_for(t, point, own, number);
             if !read_cells.contains(&(number, values)) {
                 read_cells.push((number, values));
             }
-            search.reachability.known.borrow().values.all(values).collect()
+            search.reachability.known.borrow().values.members(values).collect()
         };
         let threads = this.borrow().0.reachability.threads;
         let results = threads.returns(Tid::from_index(t), point, &cells);
-        let (_, read_cells, is_too_much) = this.into_inner();
-        if is_too_much { Err(TooMuch) } else { Ok((results, read_cells)) }
+        (results, this.into_inner().1)
     }
 
     /// Returns the points that may come next.
-    fn successors(
-        &mut self,
-        t: usize,
-        point: &'n ThreadState<'n>,
-        own: Option<&Own>,
-    ) -> Result<Rc<[&'n ThreadState<'n>]>, TooMuch> {
+    fn successors(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>) -> Rc<[&'n ThreadState<'n>]> {
         let reachability = self.reachability;
         let known =
             reachability.known.borrow().successors.get(&point.id).map(|n| (n.read_cells.clone(), Rc::clone(&n.points)));
         if let Some((read_cells, points)) = known
             && read_cells.into_iter().all(|(cell, values)| self.values_for(t, point, own, cell) == values)
         {
-            return Ok(points);
+            return points;
         }
         let thread = Tid::from_index(t);
         let mut read_cells = SmallVec::new();
         let ways: Vec<(Val, usize)> = match &point.frontier {
             Frontier::Free(_, ways) => ways.clone(),
             Frontier::Reads(call) => {
-                let (results, at) = self.results(t, point, own)?;
+                let (results, at) = self.results(t, point, own);
                 read_cells = at;
                 let shapes =
                     |ret: Val| (0..reachability.threads.shapes(thread, call, ret).len()).map(move |n| (ret, n));
@@ -508,7 +497,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
             ways.into_iter().map(|(ret, shape)| reachability.threads.after(point, thread, ret, shape)).collect();
         let successors = NextStates { read_cells, points: Rc::clone(&points) };
         reachability.known.borrow_mut().successors.insert(point.id, successors);
-        Ok(points)
+        points
     }
 
     /// True if nothing more about a thread matters for now.
@@ -542,7 +531,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
             Frontier::Bound { .. } | Frontier::IllDefined(_) => return Err(TooMuch),
             Frontier::Free(..) | Frontier::Reads(_) => {
                 let own_or_any = if beyond.is_some() { None } else { Some(&*own) };
-                for next in self.successors(t, point, own_or_any)?.iter() {
+                for next in self.successors(t, point, own_or_any).iter() {
                     if self.is_enough(t) {
                         break;
                     }
@@ -561,15 +550,14 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         beyond: Option<usize>,
         own: &mut Own,
     ) -> Result<(), TooMuch> {
-        let effects = self.reachability.effects(point, next)?;
+        let effects = self.reachability.effects(point, next);
         let mut reads = effects.reads.iter();
-        if !reads.all(|&(cell, v, is_other)| self.values(cell) & if is_other { !v } else { v } != 0) {
+        if !reads.all(|&(cell, v, is_other)| !(self.values(cell) & if is_other { !v } else { v }).is_empty()) {
             return Ok(());
         }
         let before = own.len();
         for &(cell, v) in &effects.writes {
-            self.changed |= v & !self.written[t][cell] != 0;
-            self.written[t][cell] |= v;
+            self.changed |= self.written[t].add(cell, v);
             self.wake(cell);
             own.push((cell, Some(v)));
         }
@@ -599,29 +587,30 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     fn spread(&mut self) -> Result<(), TooMuch> {
         for index in 0..self.links.len() {
             let (CellCopy { step, from, to }, is_issued) = self.links[index];
-            if !is_issued && self.is_new >> from & 1 == 0 {
+            if !is_issued && !self.is_new.has(from) {
                 continue;
             }
             let values = self.values(from);
-            if self.reachability.known.borrow().is_too_much() {
-                return Err(TooMuch);
-            }
-            let values = step.map_or(values, |event| self.step(event, values));
-            if values & !self.copied[to] != 0 {
-                self.copied[to] |= values;
+            let values = match step {
+                Some(event) => self.step(event, values, to)?,
+                None => values,
+            };
+            if self.copied.add(to, values) {
                 self.changed = true;
                 self.wake(to);
             }
         }
-        if self.reachability.known.borrow().is_too_much() { Err(TooMuch) } else { Ok(()) }
+        Ok(())
     }
 
-    /// Returns the results of an update on these values.
-    fn step(&self, event: &Event, values: Vals) -> Vals {
+    /// Returns the results of an update of a cell on these values.
+    fn step(&mut self, event: &Event, values: Numbers, to: usize) -> Result<Numbers, TooMuch> {
         let mut known = self.reachability.known.borrow_mut();
-        let read: Vec<Val> = known.values.all(values).collect();
+        let read: Vec<Val> = known.values.members(values).collect();
         let library = self.reachability.threads.libraries.of(&event.call);
-        read.into_iter().filter_map(|v| library.step(event, v)).fold(0, |all, v| all | known.values.bit(v))
+        let made = read.into_iter().filter_map(|v| library.step(event, v)).map(|v| known.values.set(v)).collect();
+        self.added += known.values.members(made & !self.copied.of(to)).count();
+        if self.added > ADDED { Err(TooMuch) } else { Ok(made) }
     }
 }
 

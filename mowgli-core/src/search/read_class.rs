@@ -28,6 +28,7 @@ use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
+use crate::search::numbers::Numbering;
 use crate::search::prefix::{Ways, reads_of};
 use crate::search::prepared::Prepared;
 use crate::search::schema::Schema;
@@ -59,8 +60,8 @@ pub(crate) struct ReadClasses<'n> {
     known: RefCell<FxHashMap<usize, ClassesAt<'n>>>,
     /// These states with their threads, by the cell that they read.
     readers: RefCell<BTreeMap<Cell, Vec<(Tid, &'n ThreadState<'n>)>>>,
-    /// The results in classes, each with its number.
-    numbers: RefCell<BTreeMap<(Val, usize), u32>>,
+    /// The results in classes.
+    numbers: RefCell<Numbering<(Val, usize)>>,
     have_grown: Mutable<bool>,
     restarts: Mutable<usize>,
 }
@@ -89,16 +90,6 @@ impl<'n> ReadClasses<'n> {
     pub fn restart(&self) -> bool {
         self.restarts.set(self.restarts.get() + 1);
         self.have_grown.take()
-    }
-
-    /// Returns some results as a set of bits; nothing if they are too many.
-    fn bits(&self, all: &[(Val, usize)]) -> u128 {
-        let mut numbers = self.numbers.borrow_mut();
-        let mut bit = |way: &(Val, usize)| {
-            let next = numbers.len() as u32;
-            1_u128.checked_shl(*numbers.entry(*way).or_insert(next))
-        };
-        all.iter().map(&mut bit).try_fold(0, |all, bit| Some(all | bit?)).unwrap_or(0)
     }
 
     /// Notes values that a cell can have.
@@ -161,7 +152,10 @@ impl<'n> ReadClasses<'n> {
             }
         }
         classes.retain(|class| waits && class.ways.all.len() > 1);
-        classes.iter_mut().for_each(|class| class.ways.bits = self.bits(&class.ways.all));
+        let mut numbers = self.numbers.borrow_mut();
+        classes
+            .iter_mut()
+            .for_each(|class| class.ways.class = class.ways.all.iter().map(|&way| numbers.set(way)).collect());
         classes
     }
 

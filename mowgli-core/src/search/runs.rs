@@ -188,7 +188,7 @@ impl std::fmt::Display for Stop {
                 write!(f, "a loop with effects reached the bound on rounds ({place}); more loops let it go on")
             }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
-            Self::Values => f.write_str("more than 127 different values in one program"),
+            Self::Values => f.write_str("updates that can make more than 4096 values, or in more than 4096 orders"),
             Self::Choices(limit) => write!(f, "more than {limit} ways to make the choices of an execution"),
             Self::Clients(limit) => {
                 write!(

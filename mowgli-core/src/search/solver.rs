@@ -27,9 +27,10 @@ mod steps;
 use serde::{Deserialize, Serialize};
 
 use super::network::{Conflict, RelationId};
+use super::numbers::Numbers;
 use super::schema::SchemaChoice;
 use super::store::{ConstraintStore, NewSub};
-use super::values::{StepValues, Vals, Values, prepare};
+use super::values::{StepValues, Values, prepare};
 use crate::event::{Cell, Event};
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -135,7 +136,7 @@ impl<'a> Solver<'a> {
     /// then.
     ///
     /// # Errors
-    /// If there are more values than one search can distinguish.
+    /// If updates can make very many values.
     pub fn new(
         graph: Graph<'a>,
         libraries: &Libraries,
@@ -160,7 +161,7 @@ impl<'a> Solver<'a> {
 
     fn with(
         graph: Graph<'a>,
-        (values, initial): (Values, Vec<Vals>),
+        (values, initial): (Values, Vec<Numbers>),
         libraries: &Libraries,
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
@@ -232,7 +233,7 @@ impl<'a> Solver<'a> {
         }
         if let Some(read) = self.distinguishing_read() {
             let values = self.store.domains.reads[read];
-            let least = values & values.wrapping_neg();
+            let least = Numbers::one(values.least().expect("a set of several values"));
             let parts = [least, values & !least];
             return self.branch(parts, |s, values| s.store.domains.reads[read] = values, settled, visit);
         }
@@ -494,7 +495,7 @@ fn is_in(set: &[u64], s: usize) -> bool {
 }
 
 /// Returns a store with all events of a graph, to which the specifications apply whose libraries cover their calls.
-fn whole_store(graph: &Graph<'_>, initial: &[Vals], libraries: &Libraries) -> ConstraintStore {
+fn whole_store(graph: &Graph<'_>, initial: &[Numbers], libraries: &Libraries) -> ConstraintStore {
     let covers = |name: &Name| {
         let own: Vec<&Event> = graph.events.iter().filter(|e| e.call.library == *name).copied().collect();
         let has_subevents = (0..graph.len()).any(|s| graph.library(s) == *name);
@@ -510,14 +511,14 @@ fn whole_store(graph: &Graph<'_>, initial: &[Vals], libraries: &Libraries) -> Co
 fn store_of(
     graph: &Graph<'_>,
     names: &[Name],
-    initial: &[Vals],
+    initial: &[Numbers],
     libraries: &Libraries,
     mut added: impl FnMut(&ConstraintStore),
 ) -> ConstraintStore {
     let room = graph.len().next_power_of_two().max(LEAST_ROOM);
     let mut store = ConstraintStore::new(libraries, graph.world.threads.len(), names, room);
     for (s, &init) in initial.iter().enumerate() {
-        let (view, place, values) = (graph.view(s), graph.subs[s], (Vals::MAX, Vals::MAX));
+        let (view, place, values) = (graph.view(s), graph.subs[s], (Numbers::ALL, Numbers::ALL));
         store.add(libraries, &NewSub { view, place, birth: 0, until: 0, init, values });
         added(&store);
     }

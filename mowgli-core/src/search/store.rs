@@ -7,8 +7,8 @@
 //! **Invariant.** Call an execution *left* if it begins with the subevents of the store and agrees with all decisions. Its values and
 //! times are within the bounds that the caller has set. After [`ConstraintStore::propagate`] has returned true, each one satisfies:
 //!  - It has every pair of each relation of the network. No pair is lost by later events.
-//!  - Each subevent `s` reads a value in `domains.reads[s]`, and writes one in `domains.writes[s]`. A `Vals` is a set of
-//!    numbers of values. Its further bits stand for all values without a number.
+//!  - Each subevent `s` reads a value in `domains.reads[s]`, and writes one in `domains.writes[s]`. Further members of
+//!    these sets stand for all values without a number.
 //!  - The source of a read `s` is `domains.sources[s]`, unless that is `Open`. An open source is no write of row `s` of the
 //!    relation `excluded` of its choice. The pair `(s, s)` there excludes the initial write. The time of the source is at most
 //!    `domains.until[s]`. If that is `MAX`, the source may be a write that does not exist yet.
@@ -55,10 +55,11 @@ use smallvec::SmallVec;
 
 use super::forbidden::Forbidden;
 use super::network::RelationNetwork;
+use super::numbers::Numbers;
 use super::relation::matrix::WordOnes;
 use super::relation::rows::Rows;
 use super::schema::{Schema, SchemaChoice};
-use super::values::{Domains, Source, Vals, intersect};
+use super::values::{Domains, Source, intersect};
 use crate::algebra::SubView;
 use crate::event::Writes;
 use crate::ids::Name;
@@ -86,9 +87,9 @@ pub(crate) struct NewSub<'e> {
     /// The latest time of its source.
     pub until: u32,
     /// The initial value of its cell.
-    pub init: Vals,
+    pub init: Numbers,
     /// The values that it reads, and those that it writes.
-    pub values: (Vals, Vals),
+    pub values: (Numbers, Numbers),
 }
 
 /// The facts: see the module's documentation.
@@ -102,7 +103,7 @@ pub(crate) struct ConstraintStore {
     /// The time at which each subevent came.
     pub births: Vec<u32>,
     /// The initial value of each subevent's cell.
-    pub init: Vec<Vals>,
+    pub init: Vec<Numbers>,
     /// The subevents of each thread.
     threads: Rows,
     /// For each library of the schema its subevents.
@@ -225,7 +226,7 @@ impl ConstraintStore {
             Source::Open if self.domains.until[read] == u32::MAX => {}
             Source::Open => {
                 let sources = self.sources(choice, read);
-                let possible = sources.iter().fold(0, |all, source| all | self.source_values(read, *source));
+                let possible = sources.iter().map(|source| self.source_values(read, *source)).collect();
                 intersect(&mut self.domains.reads[read], possible, changed);
                 if let [only] = sources[..] {
                     *changed = true;
@@ -234,7 +235,7 @@ impl ConstraintStore {
             }
             _ => self.narrow_decided(read, changed),
         }
-        self.domains.reads[read] != 0
+        !self.domains.reads[read].is_empty()
     }
 
     /// Gives a read whose source is decided the values of the source, and the other way round.
@@ -271,7 +272,7 @@ impl ConstraintStore {
         }
     }
 
-    fn source_values(&self, read: usize, source: Source) -> Vals {
+    fn source_values(&self, read: usize, source: Source) -> Numbers {
         if let Source::Write(w) = source { self.domains.writes[w] } else { self.init[read] }
     }
 
@@ -286,7 +287,7 @@ impl ConstraintStore {
         let writes = words.flat_map(|(word, (all, out))| WordOnes(all & !out).map(move |bit| word * 64 + bit));
         let in_time = writes.filter(|&w| self.births[w] <= until).map(Source::Write);
         let all = initial.into_iter().chain(in_time);
-        all.filter(|&source| self.source_values(read, source) & self.domains.reads[read] != 0).collect()
+        all.filter(|&source| !(self.source_values(read, source) & self.domains.reads[read]).is_empty()).collect()
     }
 
     /// Decides the source of a read.

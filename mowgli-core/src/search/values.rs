@@ -1,87 +1,25 @@
 //! Domains: the values that each subevent can still read and write, its source, and the runs of each thread that remain.
 //!
-//! Values are numbered per search; a set is one word of 128 bits. The functions here remove only values that occur in
-//! no execution. Once every read has its source, each set is a single value.
+//! Values are numbered per search. The functions here remove only values that occur in no execution. Once every read has its
+//! source, each set is a single value.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
+use std::collections::BTreeSet;
 
 use crate::event::{Event, Reads, Sub, Writes};
 use crate::search::graph::Graph;
+use crate::search::numbers::{Numbering, Numbers};
 use crate::search::runs::{Run, Skeleton};
 use crate::value::Val;
 
-/// A set of numbered values.
-pub type Vals = u128;
-
-/// The number of values that a search can distinguish, because a set of values is a word of 128 bits and one bit stands for
-/// all values without a number.
-pub const LIMIT: usize = 127;
-
-/// The numbering of values of one search.
-#[derive(Default)]
-pub struct Numbering {
-    values: Vec<Val>,
-    numbers: BTreeMap<Val, u32>,
-}
-
-impl Numbering {
-    /// Returns the number of values.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// True if there are no values.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Returns the value with a number.
-    pub(super) fn value(&self, number: usize) -> Val {
-        self.values[number]
-    }
-
-    /// Forgets all values but the first ones.
-    pub(super) fn truncate(&mut self, len: usize) {
-        for v in self.values.drain(len.min(self.values.len())..) {
-            self.numbers.remove(&v);
-        }
-    }
-
-    /// The bit of a value, which gets a number if it has none.
-    pub(crate) fn bit(&mut self, v: Val) -> Vals {
-        let next = self.values.len() as u32;
-        let number = *self.numbers.entry(v).or_insert_with(|| {
-            self.values.push(v);
-            next
-        });
-        1u128.checked_shl(number).unwrap_or(0)
-    }
-
-    /// The values of a set.
-    pub fn all(&self, set: Vals) -> impl Iterator<Item = Val> + '_ {
-        self.values.iter().enumerate().filter(move |(number, _)| set >> number & 1 == 1).map(|(_, v)| *v)
-    }
-
-    /// The bit of a value that occurs; 0 for one that no run mentions.
-    pub(super) fn known(&self, v: Val) -> Vals {
-        self.numbers.get(&v).map_or(0, |&number| 1u128.checked_shl(number).unwrap_or(0))
-    }
-
-    /// The one value of a set.
-    #[must_use]
-    pub fn single(&self, set: Vals) -> Option<Val> {
-        self.values.get(set.trailing_zeros() as usize).copied().filter(|_| set.is_power_of_two())
-    }
-}
+/// The number of values that updates may make in any order. If there are more, only those of possible chains are numbered, because few
+/// updates can make very many values.
+const MANY: usize = 127;
 
 /// The values of one subevent in one run.
 #[derive(Clone, Copy)]
 struct RunValues {
-    reads: Vals,
-    writes: Vals,
+    reads: Numbers,
+    writes: Numbers,
 }
 
 /// The source of a read.
@@ -99,9 +37,9 @@ pub enum Source {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Domains {
     /// The values that it can read.
-    pub reads: Vec<Vals>,
+    pub reads: Vec<Numbers>,
     /// The values that it can write.
-    pub writes: Vec<Vals>,
+    pub writes: Vec<Numbers>,
     /// The source of what it reads.
     pub sources: Vec<Source>,
     /// The latest time of a source. [`u32::MAX`] if it may read from a write that does not exist yet.
@@ -116,23 +54,24 @@ pub struct ValueStep {
     pub to: usize,
     /// The written value for the number of each read value; the empty set if nothing is written. [`ValueStep::UNKNOWN`] for
     /// a value without a number.
-    pub table: Vec<Vals>,
+    pub table: Vec<Numbers>,
 }
 
 impl ValueStep {
     /// A written value without a number.
-    pub const UNKNOWN: Vals = Vals::MAX;
+    pub const UNKNOWN: Numbers = Numbers::ALL;
 
     /// Returns the values that can be read among `reads`, and those that can be written then. `unnumbered` are the values that
     /// have no number yet; a value of these may become any other one.
-    pub fn allowed(&self, domains: &Domains, reads: Vals, unnumbered: Vals) -> (Vals, Vals) {
+    pub fn allowed(&self, domains: &Domains, reads: Numbers, unnumbered: Numbers) -> (Numbers, Numbers) {
         let (reads, writes) = (domains.reads[self.from] & reads, domains.writes[self.to]);
         let mut read = reads & unnumbered;
-        let mut written = if read == 0 { 0 } else { writes };
-        for (number, &made) in self.table.iter().enumerate() {
+        let mut written = if read.is_empty() { Numbers::NONE } else { writes };
+        for number in reads.below(self.table.len()) {
+            let made = self.table[number];
             let made = if made == Self::UNKNOWN { unnumbered } else { made } & writes;
-            if reads >> number & 1 == 1 && made != 0 {
-                (read, written) = (read | 1 << number, written | made);
+            if !made.is_empty() {
+                (read, written) = (read | Numbers::one(number), written | made);
             }
         }
         (read, written)
@@ -145,28 +84,28 @@ pub fn narrow_copies(copies: &[(usize, usize)], domains: &mut Domains, changed: 
         let both = domains.reads[from] & domains.writes[to];
         intersect(&mut domains.reads[from], both, changed);
         intersect(&mut domains.writes[to], both, changed);
-        both != 0
+        !both.is_empty()
     })
 }
 
 /// Returns the values that a subevent of this shape reads and those that it writes. `number` returns the number of a value.
-pub fn values_of_sub<E>(sub: &Sub, mut number: impl FnMut(Val) -> Result<Vals, E>) -> Result<(Vals, Vals), E> {
+pub fn values_of_sub(sub: &Sub, mut number: impl FnMut(Val) -> Numbers) -> (Numbers, Numbers) {
     let reads = match sub.reads {
-        Some(Reads::Is(v)) => number(v)?,
-        Some(Reads::IsNot(v)) => !number(v)?,
-        Some(Reads::Any) | None => Vals::MAX,
+        Some(Reads::Is(v)) => number(v),
+        Some(Reads::IsNot(v)) => !number(v),
+        Some(Reads::Any) | None => Numbers::ALL,
     };
     let writes = match sub.writes {
-        Some(Writes::Is(v)) => number(v)?,
-        _ => Vals::MAX,
+        Some(Writes::Is(v)) => number(v),
+        _ => Numbers::ALL,
     };
-    Ok((reads, writes))
+    (reads, writes)
 }
 
 /// The fixed part: what each run allows, and how written values depend on read ones.
 pub struct Values {
     /// The numbering.
-    pub numbering: Numbering,
+    pub numbering: Numbering<Val>,
     rows: Vec<Vec<Vec<RunValues>>>,
     copies: Vec<(usize, usize)>,
     /// For each thread and run.
@@ -191,26 +130,23 @@ pub fn prepare(
     init: impl Fn(&Graph<'_>, usize) -> Val,
     step: &dyn Fn(&Event, Val) -> Option<Val>,
     steps: &StepValues,
-) -> Option<(Values, Vec<Vals>)> {
+) -> Option<(Values, Vec<Numbers>)> {
     let mut numbering = Numbering::default();
-    let initial = (0..graph.len()).map(|s| numbering.bit(init(graph, s))).collect();
+    let initial = (0..graph.len()).map(|s| numbering.set(init(graph, s))).collect();
     for skeleton in &graph.skeletons {
         for sub in skeleton.runs.iter().flat_map(|r| r.shapes.iter().flatten()) {
             if let Some(Reads::Is(v) | Reads::IsNot(v)) = sub.reads {
-                numbering.bit(v);
+                numbering.set(v);
             }
             if let Some(Writes::Is(v)) = sub.writes {
-                numbering.bit(v);
+                numbering.set(v);
             }
         }
     }
     match steps {
         StepValues::Any => {}
-        StepValues::AllOrders => add_steps(graph, step, &mut numbering),
-        StepValues::These(made) => made.iter().for_each(|&v| _ = numbering.bit(v)),
-    }
-    if numbering.values.len() > LIMIT {
-        return None;
+        StepValues::AllOrders => add_steps(graph, step, &mut numbering)?,
+        StepValues::These(made) => made.iter().for_each(|&v| _ = numbering.set(v)),
     }
     let rows = graph.skeletons.iter().map(|s| s.runs.iter().map(|run| row(run, &mut numbering)).collect()).collect();
     let copies = (0..graph.len()).filter_map(|s| copy(graph, s)).collect();
@@ -225,35 +161,44 @@ pub fn prepare(
     Some((Values { numbering, rows, copies, steps, starts }, initial))
 }
 
-/// Numbers every value that steps can make. Each step happens once, so as many passes as there are steps are enough.
-fn add_steps(graph: &Graph<'_>, step: &dyn Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
+/// Numbers every value that steps can make, unless they are too many. Each step happens once, so as many passes as there are
+/// steps are enough.
+fn add_steps(
+    graph: &Graph<'_>,
+    step: &dyn Fn(&Event, Val) -> Option<Val>,
+    numbering: &mut Numbering<Val>,
+) -> Option<()> {
+    let most = numbering.len() + MANY;
     let is_step = |sub: &Sub| matches!(sub.writes, Some(Writes::Step(_)));
     let runs = graph.skeletons.iter().flat_map(|s| &s.runs);
     let calls = runs.flat_map(|run| run.trace.events.iter().zip(&run.shapes));
     let stepping: BTreeSet<&Event> = calls.filter(|(_, shape)| shape.iter().any(is_step)).map(|(e, _)| e).collect();
     for _ in graph.subs.iter().filter(|place| is_step(&place.sub)) {
-        for v in numbering.values.clone() {
+        for v in numbering.all().to_vec() {
             for result in stepping.iter().filter_map(|event| step(event, v)) {
-                if numbering.values.len() <= LIMIT {
-                    numbering.bit(result);
+                numbering.number(result);
+                if numbering.len() > most {
+                    return None;
                 }
             }
         }
     }
+    Some(())
 }
 
 fn dependencies(
     run: &Run,
     start: usize,
     step: &dyn Fn(&Event, Val) -> Option<Val>,
-    numbering: &Numbering,
+    numbering: &Numbering<Val>,
 ) -> Vec<ValueStep> {
     let mut all = Vec::new();
     let mut base = start;
     for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
         for (position, sub) in shape.iter().enumerate() {
             if let Some(Writes::Step(from)) = sub.writes {
-                let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, |w| numbering.known(w)));
+                let made = |&v: &Val| step(event, v).map_or(Numbers::NONE, |w| numbering.known(w));
+                let results = numbering.all().iter().map(made);
                 all.push(ValueStep { from: base + from, to: base + position, table: results.collect() });
             }
         }
@@ -262,10 +207,9 @@ fn dependencies(
     all
 }
 
-fn row(run: &Run, numbering: &mut Numbering) -> Vec<RunValues> {
-    let of_sub = |sub: &Sub| values_of_sub(sub, |v| Ok::<_, Infallible>(numbering.bit(v)));
-    let values = run.shapes.iter().flatten().map(of_sub);
-    values.map(|Ok((reads, writes))| RunValues { reads, writes }).collect()
+fn row(run: &Run, numbering: &mut Numbering<Val>) -> Vec<RunValues> {
+    let values = run.shapes.iter().flatten().map(|sub| values_of_sub(sub, |v| numbering.set(v)));
+    values.map(|(reads, writes)| RunValues { reads, writes }).collect()
 }
 
 /// Returns the read that a subevent copies, and the subevent.
@@ -310,8 +254,11 @@ impl Values {
         let runs = self.rows[thread].iter().enumerate();
         let alive = runs.filter(move |(run, rows)| {
             rows.iter().enumerate().all(|(i, row)| {
-                row.reads & domains.reads[start + i] != 0 && row.writes & domains.writes[start + i] != 0
-            }) && self.steps[thread][*run].iter().all(|s| s.allowed(domains, rows[s.from - start].reads, 0).1 != 0)
+                let (reads, writes) = (domains.reads[start + i], domains.writes[start + i]);
+                !(row.reads & reads).is_empty() && !(row.writes & writes).is_empty()
+            }) && self.steps[thread][*run]
+                .iter()
+                .all(|s| !s.allowed(domains, rows[s.from - start].reads, Numbers::NONE).1.is_empty())
         });
         alive.map(|(index, _)| index)
     }
@@ -324,7 +271,10 @@ impl Values {
         let others: Vec<&Vec<RunValues>> = alive.map(|run| &self.rows[thread][run]).collect();
         let start = self.starts[thread];
         (0..first.len())
-            .find(|&i| !domains.reads[start + i].is_power_of_two() && others.iter().any(|rows| differs(rows, i)))
+            .find(|&i| {
+                let has_several = !domains.reads[start + i].is_single_below(self.numbering.len());
+                has_several && others.iter().any(|rows| differs(rows, i))
+            })
             .map(|i| start + i)
     }
 
@@ -332,10 +282,10 @@ impl Values {
     fn narrow_steps(&self, thread: usize, domains: &mut Domains, changed: &mut bool) {
         let start = self.starts[thread];
         for index in 0..self.steps[thread][0].len() {
-            let (mut read, mut written) = (0, 0);
+            let (mut read, mut written) = (Numbers::NONE, Numbers::NONE);
             for run in self.alive(thread, domains) {
                 let step = &self.steps[thread][run][index];
-                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads, 0);
+                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads, Numbers::NONE);
                 (read, written) = (read | r, written | w);
             }
             let ValueStep { from, to, .. } = self.steps[thread][0][index];
@@ -346,7 +296,7 @@ impl Values {
 }
 
 /// Intersects two sets, and sets `changed` on change.
-pub fn intersect(set: &mut Vals, with: Vals, changed: &mut bool) {
+pub fn intersect(set: &mut Numbers, with: Numbers, changed: &mut bool) {
     let next = *set & with;
     *changed |= next != *set;
     *set = next;

@@ -219,7 +219,7 @@ impl<'a> Prover<'a> {
             return Ok(());
         }
         if known.last.is_some() && tries <= FEW {
-            return Err(Reason::NoChoice);
+            return Err(Reason::NoChoice { example: None });
         }
         let image = known.concretise(solver, &hb, tries, (self.specification, self.expired))?;
         describe(solver, known, &image, &mut self.words);

@@ -62,6 +62,25 @@ impl Default for Bound {
 }
 
 impl Bound {
+    /// The largest number of threads, nodes, calls or objects. No check of more ends.
+    pub const MOST: usize = 60;
+
+    /// Returns why no check within this bound makes sense, if none does.
+    #[must_use]
+    pub fn mistake(&self) -> Option<String> {
+        let numbers = [
+            ("threads", self.threads),
+            ("nodes", usize::from(self.nodes)),
+            ("calls", self.calls),
+            ("objects", self.objects),
+        ];
+        let (what, number) = numbers.into_iter().find(|(_, number)| !(1..=Self::MOST).contains(number))?;
+        Some(match number {
+            0 => format!("a bound of 0 {what} covers nothing; give at least 1"),
+            _ => format!("a bound of {number} {what} is too large; give at most {}", Self::MOST),
+        })
+    }
+
     /// Returns this bound, raised to two threads, nodes and calls where it is lower, because a wrong outcome often
     /// needs these.
     #[must_use]

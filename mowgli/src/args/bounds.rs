@@ -30,7 +30,7 @@ pub(crate) struct Within {
     #[arg(long, value_name = "K")]
     loops: Option<usize>,
     /// The values that clients write.
-    #[arg(long, value_delimiter = ',', value_name = "V", allow_negative_numbers = true)]
+    #[arg(long, value_delimiter = ',', value_name = "V")]
     values: Option<Vec<i64>>,
     /// At most this many words in a message of a ring buffer, of the values that clients write.
     #[arg(long, value_name = "W", value_parser = at_least_one)]

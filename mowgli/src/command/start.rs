@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
+use clap::{Arg, Command, CommandFactory as _};
 use mowgli_check::guard::{Panic, caught, guarded};
 use mowgli_libraries::entry::Entry;
 
@@ -58,8 +58,14 @@ pub fn stop_on_interrupt() {
     }
 }
 
+/// Returns the command with options that take negative numbers, so that the message about `--threads -1` says which numbers it takes.
+fn with_negative_numbers(cli: Command) -> Command {
+    let with = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    cli.mut_subcommands(|command| command.mut_args(with))
+}
+
 fn run(own: Vec<Entry>) -> u8 {
-    let cli = groups::grouped(Cli::command());
+    let cli = groups::grouped(with_negative_numbers(Cli::command()));
     let words = former::renamed(std::env::args_os().collect());
     let command = parsed(&cli, &words).unwrap_or_else(|e| e.exit());
     if command.keeps_what_is_done() {

@@ -237,7 +237,7 @@ fn describe(rule: Rule) -> String {
         Rule::argument => "an argument".into(),
         Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
-        Rule::undefined => "top".into(),
+        Rule::undefined => "top, which stands for no value".into(),
         Rule::kind => "a kind of object".into(),
         Rule::names => "threads, as {P1, P2}".into(),
         Rule::roles => "threads, as P1 -> {P2}".into(),

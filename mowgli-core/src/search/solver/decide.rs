@@ -49,7 +49,7 @@ impl Solver<'_> {
     pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
         let open = self.store.all_reads().filter(|&(_, read)| self.source(read) == Source::Open);
         open.min_by_key(|&(choice, read)| {
-            let has_value = self.store.domains.reads[read].is_power_of_two();
+            let has_value = self.store.domains.reads[read].is_single_below(self.values.numbering.len());
             (self.rank[read], has_value, self.store.sources(choice, read).len())
         })
     }

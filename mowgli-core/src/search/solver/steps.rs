@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use super::{Solver, Source};
 use crate::event::{Event, Writes};
-use crate::search::values::LIMIT;
 use crate::value::Val;
 
 /// The largest number of chains that are followed.
@@ -32,7 +31,7 @@ struct Chains<'f> {
 
 impl Solver<'_> {
     /// Returns the values that updates make in some order that nothing rules out. `None` if a thread has several runs, or if
-    /// there are too many values or orders.
+    /// there are too many orders.
     pub(super) fn made_by_steps(&mut self, step: &dyn Fn(&Event, Val) -> Option<Val>) -> Option<BTreeSet<Val>> {
         if self.graph.skeletons.iter().any(|s| s.runs.len() > 1) {
             return None;
@@ -77,7 +76,7 @@ impl Solver<'_> {
         self.store.decide(choice, read, source);
         if self.propagate() {
             chains.made.insert(made);
-            if chains.made.len() > LIMIT || chains.followed > CHAINS {
+            if chains.followed > CHAINS {
                 return None;
             }
             for next in 0..chains.updates.len() {

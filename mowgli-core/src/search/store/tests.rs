@@ -1,4 +1,4 @@
-//! Stores of a few events of [`TestMemory`](crate::search::memory::TestMemory), with values as numbers of bits.
+//! Stores of a few events of [`TestMemory`](crate::search::memory::TestMemory), with values as numbers.
 
 use super::*;
 use crate::algebra::{Spec, po, reads, writes};
@@ -25,10 +25,13 @@ fn add(store: &mut ConstraintStore, libraries: &Libraries, events: &[Event]) {
     for event in events {
         let sub = libraries.of(&event.call).shapes(&world, event)[0][0];
         let s = store.len();
-        let writes = if sub.writes.is_some() { 2u128.checked_shl(s as u32).unwrap_or(0) } else { Vals::MAX };
+        let writes = if sub.writes.is_some() { Numbers::one(s + 1) } else { Numbers::ALL };
         let view = SubView { world: &world, event, sub: &sub, nth: s };
         let place = GraphSub { event: s, base: s, thread: event.thread.index(), sub };
-        store.add(libraries, &NewSub { view, place, birth: 0, until: 0, init: 1, values: (Vals::MAX, writes) });
+        store.add(
+            libraries,
+            &NewSub { view, place, birth: 0, until: 0, init: Numbers::one(0), values: (Numbers::ALL, writes) },
+        );
     }
 }
 
@@ -116,7 +119,6 @@ fn sets_have_as_many_words_as_they_need() {
     let writes: Vec<Event> = (0..149).map(|v| write(1, "x", v % 3)).collect();
     add(&mut store, &libraries, &writes);
     add(&mut store, &libraries, &[read(1, "x")]);
-    store.domains.writes.fill(Vals::MAX);
     store.complete();
     assert!(propagates(&mut store));
     assert_eq!(store.domains.sources[149], Source::Write(148));

@@ -28,7 +28,10 @@ pub enum Reason {
         stamp: String,
     },
     /// Every choice of g and of so' breaks condition 2 or 3.
-    NoChoice,
+    NoChoice {
+        /// An edge of one so' that hb lacks, in words.
+        example: Option<String>,
+    },
 }
 
 impl fmt::Display for Reason {
@@ -38,7 +41,10 @@ impl fmt::Display for Reason {
             Self::NoCandidate { call, stamp } => {
                 write!(f, "no event of {call} gives the ordering that stamp {stamp} promises (condition 1)")
             }
-            Self::NoChoice => f.write_str("no g and so' keep the promised order inside hb (conditions 2 and 3)"),
+            Self::NoChoice { example } => {
+                f.write_str("no g and so' keep the promised order inside hb (conditions 2 and 3)")?;
+                example.iter().try_for_each(|edge| write!(f, ": for example, hb lacks {edge}"))
+            }
         }
     }
 }
@@ -180,7 +186,7 @@ impl Abstraction<'_> {
             return Err(Reason::NoStamps(self.calls[call].event.to_string()));
         }
         let prepared = Prepared::of(libraries);
-        let mut reason = Reason::NoChoice;
+        let mut reason = Reason::NoChoice { example: None };
         let choices = StampChoices::clone(&self.choices);
         for (position, choice) in choices.borrow_mut().iter_mut().enumerate() {
             let nodes = solver.graph.world.nodes;
@@ -208,7 +214,13 @@ impl Abstraction<'_> {
             if self.first.is_empty() {
                 self.first = all.iter().map(|candidates| candidates[0]).collect();
             }
-            let Some((g, so)) = choice.first_that_works(all, tries, (solver, hb), expired) else { continue };
+            let first: Vec<usize> = all.iter().map(|candidates| candidates[0]).collect();
+            let Some((g, so)) = choice.first_that_works(all, tries, (solver, hb), expired) else {
+                if tries > FEW && matches!(reason, Reason::NoChoice { example: None }) {
+                    reason = Reason::NoChoice { example: choice.missing_edge(&self.calls, &first, hb) };
+                }
+                continue;
+            };
             let mut needs = Matrix::empty(hb.least.len());
             for (condition, &s) in conditions.iter().zip(&g) {
                 condition.edges(s).expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
@@ -288,6 +300,17 @@ impl<'a> StampChoice<'a> {
         let mut image = Matrix::empty(hb.least.len());
         parts.iter().flat_map(|(_, so)| so.pairs()).for_each(|(a, b)| image.set(g[a], g[b]));
         Some(image)
+    }
+
+    /// Returns an edge of some so' whose image hb lacks, in words.
+    fn missing_edge(&mut self, calls: &[AbstractCall], g: &[usize], hb: &HbBounds) -> Option<String> {
+        let before = self.solver.snapshot();
+        let parts = self.any_so().unwrap_or_default();
+        self.solver.restore(before);
+        let all = parts.iter().flat_map(|(name, so)| so.pairs().map(move |(a, b)| (*name, a, b)));
+        let (name, a, b) = { all }.find(|&(_, a, b)| !hb.least.has(g[a], g[b]))?;
+        let end = |at: usize| format!("{} ({})", calls[self.promises[at].call].event, self.promises[at].stamp);
+        Some(format!("{name} from {} to {}", end(a), end(b)))
     }
 
     /// Returns the parts of some so' within these bounds that makes the execution consistent.
