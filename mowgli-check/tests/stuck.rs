@@ -306,6 +306,64 @@ fn loops_that_release_what_they_take_do_not_end() {
     }
 }
 
+/// A thread that tries for ever to take a lock hangs, also if its rounds do more than look.
+#[test]
+fn attempts_with_effects_hang_while_the_lock_is_held() {
+    let verdict = |rest: &str| {
+        let test = parsed(&format!(
+            "RDMA_WAIT t {{ try lock m@1; z@1 = 0; }}\n P1@1 | P2@1 ;\n b := false | m.acq ;\n while b = false {{ | {rest} ;\n \
+             b := m.tryacq | ;\n z := 7 | ;\n }} | ;\n c := m.rel | ;\nends\n"
+        ));
+        let answer = solve(&test, &[], Limits::default());
+        (answer.liveness[0], reported(&test, &answer).concat())
+    };
+    let (ends, waits) = verdict("await z = 9 ;\n | d := m.rel");
+    assert!(ends == Some(false) && waits.contains("P1 at line 4, while b = false {"), "{ends:?} {waits}");
+    assert_eq!(verdict("d := m.rel"), (Some(true), String::new()));
+    // The bound on rounds leaves the answer open if another thread reads them.
+    let (ends, waits) = verdict("await z = 7 ;\n | d := m.rel");
+    assert!(ends != Some(false) && waits.is_empty(), "{waits}");
+}
+
+/// A thread that waits for one of the values which loops write in turn finds it. Where it may then go round an outer loop, or needs
+/// several rounds, the answer is open. No answer is wrong, whether constants, sums or copies write the values.
+#[test]
+fn values_in_turn_are_found_or_undecided() {
+    let turns = ["x := 1", "x := 2"];
+    let sums = ["x := 1", "a := faa(x, 1)"];
+    let copies = ["put(x, s, d)", "wait(d)", "put(x, t, d)", "wait(d)"];
+    let liveness = |rounds: &[&str], waits: &[&str]| {
+        let node = if rounds.len() == 4 { 2 } else { 1 };
+        let head = format!("RDMA_WAIT t {{ x@1 = 0; s@2 = 1; t@2 = 2; }}\n P1@{node} | P2@1 ;");
+        let columns = [[&["while true {"], rounds, &["}"]].concat(), waits.to_vec()];
+        let text = in_columns(&head, &columns.map(|all| all.into_iter().map(ToOwned::to_owned).collect()));
+        let test = parsed(&format!("{text}hangs (P1)\nhangs (P2)\n"));
+        let liveness = solve(&test, &[], Limits::default()).liveness;
+        assert_ne!(liveness[0], Some(false), "{text}");
+        liveness[1]
+    };
+    let b_is = |n: u8| format!("if b = {n} {{");
+    for rounds in [&turns[..], &sums, &copies] {
+        let once = ["await x = 1", "await x = 2"].map(|wait| liveness(rounds, &[wait]));
+        let is_right = if rounds == turns { once == [Some(false); 2] } else { !once.contains(&Some(true)) };
+        assert!(is_right, "{rounds:?}: {once:?}");
+        assert_eq!(liveness(rounds, &["await x = 3"]), Some(true), "{rounds:?}");
+        let alternate = ["await x = 2", "await x = 1", "await x = 2", "await x = 1"];
+        assert_ne!(liveness(rounds, &alternate), Some(true), "{rounds:?}");
+        // One iteration that ends the loop reads both values twice, so others write for two rounds meanwhile.
+        let reads = ["b := 0", "while b != 4 {", "b := x", &b_is(1), "b := x", &b_is(2), "b := x", &b_is(1), "b := x"];
+        let leaves = [&b_is(2), "b := 4", "}", "}", "}", "}", "}"];
+        assert_ne!(liveness(rounds, &[&reads[..], &leaves].concat()), Some(true), "{rounds:?}");
+        let nested = ["while true {", "await x = 1", "await x = 2", "}"];
+        assert_ne!(liveness(rounds, &nested), Some(false), "{rounds:?}");
+        assert_eq!(liveness(rounds, &["b := 0", "while b != 3 {", "b := x", "}"]), Some(true), "{rounds:?}");
+    }
+    // Two loops write a value each.
+    let two = "RDMA_WAIT t { x@1 = 0; }\n P1@1 | P2@1 | P3@1 ;\n while true { | while true { | await x = 1 ;\n x := 1 | x := 2 | ;\n \
+               } | } | ;\nhangs (P3)\n";
+    assert_ne!(solve(&parsed(two), &[], Limits::default()).liveness, [Some(true)]);
+}
+
 /// To await that a call is true is to await that it is not false, for each method with a truth value.
 #[test]
 fn truth_values_are_awaited_in_two_ways() {
@@ -657,7 +715,7 @@ fn locks_that_a_thread_may_try_to_take() {
 #[test]
 fn what_is_stuck_over_implementations_is_stuck_over_specifications() {
     let mut waiting = [0; 2];
-    for seed in 0..ring_and_lock_seeds() {
+    for seed in 0..seeds(60) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (text, implemented) = if seed % 2 == 0 { random_rings(&mut rng) } else { random_locks(&mut rng) };
         let test = parsed(&text);
@@ -678,8 +736,9 @@ fn what_is_stuck_over_implementations_is_stuck_over_specifications() {
     assert!(waiting.iter().all(|&count| count > 9), "{waiting:?}");
 }
 
-fn ring_and_lock_seeds() -> u64 {
-    std::env::var("MOWGLI_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(60)
+/// Returns the number of seeds: so many, or those that `MOWGLI_SEEDS` asks for.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("MOWGLI_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
 
 /// Returns the text of a test with these statements in columns.

@@ -146,6 +146,8 @@ pub enum Stop {
     Loop(String),
     /// The same for a loop whose rounds affect later results.
     Rounds(String),
+    /// Rounds that never end write several values in turn, and this thread may go on with one of them.
+    InTurn(Tid),
     /// A thread has more plain executions than the limit.
     Traces(Tid),
     /// More different values than one search can distinguish.
@@ -186,6 +188,9 @@ impl std::fmt::Display for Stop {
             Self::IllDefined(why) => write!(f, "not well defined (LOCO Def. 3.9): {why}"),
             Self::Loop(place) | Self::Rounds(place) => {
                 write!(f, "a loop with effects reached the bound on rounds ({place}); more loops let it go on")
+            }
+            Self::InTurn(t) => {
+                write!(f, "loops that never end write several values in turn, and {t} may go on with one of them")
             }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("updates that can make more than 4096 values, or in more than 4096 orders"),

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use crate::event::{Call, Cell, Event, Shape};
+use crate::event::{Call, Cell, Event, Shape, Writes};
 use crate::execution::Execution;
 use crate::ids::{NodeSet, Tid};
 use crate::judge::{judge, repeats};
@@ -41,8 +41,9 @@ use crate::search::problem::{Found, Problem};
 use crate::search::relation::Matrix;
 use crate::search::runs::{Run, Skeleton, Stop, values_written};
 use crate::search::solver::{Flow, SearchEnd, Solver, Source};
-use crate::search::thread::Threads;
+use crate::search::thread::{NextEvents, ThreadState, Threads};
 use crate::search::witness::each_completion;
+use crate::term::script::Script;
 use crate::value::Val;
 use crate::world::{Crashes, World};
 
@@ -120,6 +121,9 @@ pub type StuckKey<'k, K> = &'k dyn Fn(&[Idle], &[Val]) -> K;
 pub type IsWanted<'v> = &'v mut dyn FnMut(&[Idle], &[Val]) -> bool;
 /// The function that visits each wanted stuck execution.
 pub type VisitStuck<'v> = &'v mut dyn FnMut(&[Idle], &[Val], Stuck);
+
+/// The iterations with other values of registers that a thread is followed through. If it needs more, it may leave its loop.
+const ITERATIONS: usize = 64;
 
 /// The part of a continued execution. A later part never comes before an earlier one in hb.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -243,51 +247,119 @@ impl Problem<'_> {
         idle: &[Idle],
         left: usize,
     ) -> Result<bool, Stop> {
-        let points = Arena::new();
-        let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
-        // A thread that repeats a loop without a choice does so for ever, so as many iterations as its run has calls
-        // are enough.
-        let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
-        let seen = RefCell::default();
-        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, waits: false };
-        let last = |cell: Cell| {
-            let last = execution.last_writes(libraries, cell).into_iter().filter_map(|w| execution.subs[w].wrote);
-            let last: Vec<Val> = last.unique().collect();
-            if last.is_empty() { vec![self.initial(cell)] } else { last }
-        };
-        for ((thread, program), (run, wait)) in world.tids().zip(self.programs).zip(idle) {
-            let Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) = wait else { continue };
-            for (events, leaves) in threads.ways_on(thread, program, (run, *start, *depth), &last) {
-                let looks = |(event, _): &(Event, Shape)| libraries.of(&event.call).only_looks(event);
-                let is_repeated = || events.iter().map(|(event, _)| event).eq(&run.trace.events[*start..]);
-                if !leaves && (left == 0 || events.iter().all(looks) || is_repeated()) {
-                    continue;
-                }
-                let more = events.into_iter();
-                let next = more.fold(continued.clone(), |c, (event, shape)| c.with(event, shape, StuckPart::Returns));
-                let Some(execution) = self.first_consistent(Some(execution), &next)? else { continue };
-                if leaves || self.can_return(idle, &next, Some(&execution))? {
-                    return Ok(true);
-                }
-                if self.comes_out(&execution, &next, idle, left - 1)? {
-                    return Ok(true);
-                }
+        let last = |_, cell: Cell| self.last_values(execution, cell);
+        for (_, NextEvents { events, leave, .. }) in self.other_ways(idle, &last) {
+            if !leave && left == 0 {
+                continue;
+            }
+            let next = returning(continued, events);
+            let Some(execution) = self.first_consistent(Some(execution), &next)? else { continue };
+            if leave || self.can_return(idle, &next, Some(&execution))? {
+                return Ok(true);
+            }
+            if self.comes_out(&execution, &next, idle, left - 1)? {
+                return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// True if an execution stays as it is, by three conditions on its continuations.
+    /// Returns the ways in which threads can go on with their loops, while cells hold these values for a thread. An iteration that
+    /// only looks is no way, and neither is the one that is repeated.
+    fn other_ways(&self, idle: &[Idle], cells: &dyn Fn(Tid, Cell) -> Vec<Val>) -> Vec<(Tid, NextEvents)> {
+        let points = Arena::new();
+        // A thread that repeats a loop without a choice does so for ever, so as many iterations as its run has calls
+        // are enough.
+        let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
+        let threads = self.threads(rounds, &points);
+        let of_thread = |((thread, program), (run, wait)): ((Tid, &Script), &Idle)| {
+            let Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) = wait else { return Vec::new() };
+            let is_other = |way: &NextEvents| {
+                let looks = |(event, _): &(Event, Shape)| self.libraries.of(&event.call).only_looks(event);
+                let is_repeated = || way.events.iter().map(|(event, _)| event).eq(&run.trace.events[*start..]);
+                way.leave || !way.events.iter().all(looks) && !is_repeated()
+            };
+            let ways = threads.ways_on(thread, program, (run, *start, *depth), &|cell| cells(thread, cell));
+            ways.into_iter().filter(is_other).map(|way| (thread, way)).collect()
+        };
+        self.world.tids().zip(self.programs).zip(idle).flat_map(of_thread).collect()
+    }
+
+    /// Returns the states of threads with so many iterations of a loop.
+    fn threads<'n>(&self, rounds: usize, points: &'n Arena<ThreadState<'n>>) -> Threads<'_, 'n> {
+        let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
+        Threads { libraries, implementations, world, rounds, points, seen: RefCell::default(), waits: false }
+    }
+
+    /// True if a thread that repeats a round only looks, however often it goes on with such values, and never leaves its loop.
+    fn only_looks(&self, thread: Tid, idle: &[Idle], cells: &dyn Fn(Cell) -> Vec<Val>) -> bool {
+        let points = Arena::new();
+        let (run, wait) = &idle[thread.index()];
+        let Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) = wait else { return true };
+        let threads = self.threads(ITERATIONS, &points);
+        !threads.may_leave(thread, &self.programs[thread.index()], (run, *start, *depth), cells)
+    }
+
+    /// Returns the values that the last writes of a cell may have.
+    fn last_values(&self, execution: &Execution, cell: Cell) -> Vec<Val> {
+        let last = execution.last_writes(self.libraries, cell).into_iter().filter_map(|w| execution.subs[w].wrote);
+        let last: Vec<Val> = last.unique().collect();
+        if last.is_empty() { vec![self.initial(cell)] } else { last }
+    }
+
+    /// True if a thread leaves all its loops by a value that rounds of others write in turn. `again` is the execution with one more
+    /// round of each loop, and has these runs.
+    ///
+    /// # Errors
+    /// The answer is open if a thread does something else by such a value, for example in an outer loop.
+    fn leaves_in_turn(
+        &self,
+        execution: &Execution,
+        (continued, again): (&Continued, &Execution),
+        idle: &[Idle],
+    ) -> Result<bool, Stop> {
+        let written = written_in_rounds(again, idle);
+        let last = |_, cell: Cell| self.last_values(execution, cell);
+        if written.iter().all(|(_, cell, v)| last(Tid(1), *cell).contains(v)) {
+            return Ok(false);
+        }
+        let with_turns = |thread: Tid, cell: Cell| {
+            let others = written.iter().filter(|(by, of, _)| *by != Some(thread) && *of == cell).map(|(.., v)| *v);
+            last(thread, cell).into_iter().chain(others).unique().collect()
+        };
+        let known = self.other_ways(idle, &last);
+        let mut open = None;
+        for (thread, way) in self.other_ways(idle, &with_turns) {
+            if known.iter().any(|(t, of_last)| *t == thread && *of_last == way) {
+                continue;
+            }
+            if self.only_looks(thread, idle, &|cell| with_turns(thread, cell)) {
+                continue;
+            }
+            let leaves =
+                way.leave_all && self.first_consistent(Some(execution), &returning(continued, way.events))?.is_some();
+            if leaves {
+                return Ok(true);
+            }
+            open.get_or_insert(thread);
+        }
+        open.map_or(Ok(false), |thread| Err(Stop::InTurn(thread)))
+    }
+
+    /// True if an execution stays as it is, by four conditions on its continuations.
     ///  - One repeats one more iteration of each loop that never ends. For example, none does if the iteration polls or receives,
     ///    because no other operation or message is left.
     ///  - None leads out of a loop.
+    ///  - None does by a value that such iterations write in turn.
     ///  - After such an iteration, no call returns in which a thread waits. For example, the iteration may send one more message.
     fn stays(&self, execution: &Execution, continued: &Continued, idle: &[Idle]) -> Result<bool, Stop> {
         let rounds = self.with_rounds(continued, idle);
         let found = |next| self.first_consistent(Some(execution), next).map(|found| Some((next, found?))).transpose();
         let mut repeated = rounds.iter().filter_map(found);
         let Some(first) = repeated.next().transpose()? else { return Ok(false) };
-        if self.comes_out(execution, continued, idle, self.world.threads.len())? {
+        if self.comes_out(execution, continued, idle, self.world.threads.len())?
+            || self.leaves_in_turn(execution, (first.0, &first.1), idle)?
+        {
             return Ok(false);
         }
         if self.waiting_calls(idle).next().is_none() {
@@ -379,8 +451,9 @@ impl Problem<'_> {
                 Ok(true) => visit(stuck),
                 Ok(false) => Flow::Continue,
                 Err(stop) => {
+                    let flow = if matches!(stop, Stop::InTurn(_)) { Flow::Continue } else { Flow::Stop };
                     failed = Some(stop);
-                    Flow::Stop
+                    flow
                 }
             }
         });
@@ -589,6 +662,27 @@ impl Problem<'_> {
         }
         Ok(searched)
     }
+}
+
+/// Appends events of one thread that return after those that have happened.
+fn returning(continued: &Continued, events: Vec<(Event, Shape)>) -> Continued {
+    events.into_iter().fold(continued.clone(), |c, (event, shape)| c.with(event, shape, StuckPart::Returns))
+}
+
+/// Returns the values that repeated rounds of an execution write, each with its cell. A value of a call has its thread, which does
+/// not find it in turn: the own later writes hide it. A copy has none.
+fn written_in_rounds(execution: &Execution, idle: &[Idle]) -> Vec<(Option<Tid>, Cell, Val)> {
+    let of_thread = |(t, (_, wait)): (usize, &Idle)| {
+        let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { return Vec::new() };
+        execution.of_thread(Tid::from_index(t)).skip(*start).collect()
+    };
+    let repeated: Vec<usize> = idle.iter().enumerate().flat_map(of_thread).collect();
+    let subs = execution.subs.iter().filter(|sub| repeated.contains(&sub.event));
+    let written = subs.filter_map(|sub| {
+        let is_copy = matches!(sub.sub.writes, Some(Writes::Copy(_)));
+        Some(((!is_copy).then_some(execution.events[sub.event].thread), sub.sub.cell?, sub.wrote?))
+    });
+    written.unique().collect()
 }
 
 /// Removes the calls that were appended from an execution.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use itertools::Itertools;
+use rustc_hash::FxHashSet;
 use typed_arena::Arena;
 
 use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
@@ -40,9 +41,10 @@ pub enum Frontier {
     Discarded,
     /// At a call that never returns, whatever others do.
     Never(Box<Call>),
-    /// At the end of an iteration that reads nothing, does nothing and does not break. It began at this event.
+    /// At the end of an iteration whose results do not depend on memory, that does nothing and does not break. It began at this
+    /// event.
     Spins(usize),
-    /// At the end of an iteration that has effects, and in which nothing was chosen. The thread repeats it for ever.
+    /// At the end of an iteration that has effects, and whose results do not depend on memory. The thread may repeat it for ever.
     Repeats {
         /// The first event of the iteration.
         start: usize,
@@ -131,8 +133,16 @@ impl<'n> ThreadState<'n> {
 /// The state of a thread at the end of an iteration, and the first event of that iteration.
 pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
 
-/// The next events of a thread with their shapes, and whether they lead out of its loop.
-pub type NextEvents = (Vec<(Event, Shape)>, bool);
+/// The next events of a thread in its loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NextEvents {
+    /// The events with their shapes, up to the last one that is chosen.
+    pub events: Vec<(Event, Shape)>,
+    /// True if they lead out of the loop, or to an iteration that begins with other values.
+    pub leave: bool,
+    /// True if they lead out of all loops.
+    pub leave_all: bool,
+}
 
 /// The ways in which a thread can end an iteration.
 pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
@@ -247,9 +257,8 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values. Each has the events
-    /// of the next iteration, up to the last one that is chosen, and whether they lead out of the loop. `start` is the first event
-    /// of its last iteration.
+    /// Returns the ways in which a thread can go on with a loop, at this depth, while cells hold these values. `start` is the first
+    /// event of its last iteration.
     #[must_use]
     pub fn ways_on(
         &self,
@@ -259,18 +268,8 @@ impl<'n> Threads<'_, 'n> {
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<NextEvents> {
         let mut found = Vec::new();
-        let mut point = self.start(thread, script);
-        loop {
-            let position = point.run().trace.events.len();
-            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return found };
-            if position >= start {
-                break;
-            }
-            let ret = run.trace.events[position].ret;
-            let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
-            point = self.after(point, thread, ret, shape.expect("one of the call's"));
-        }
-        if point.code.is_iteration(depth, start) {
+        let point = self.replayed(thread, script, run, start);
+        if matches!(point.frontier, Frontier::Reads(_) | Frontier::Free(..)) && point.code.is_iteration(depth, start) {
             self.add_ways_on(
                 thread,
                 (point.run(), &point.code),
@@ -281,6 +280,60 @@ impl<'n> Threads<'_, 'n> {
             );
         }
         found
+    }
+
+    /// Returns the state in which a thread has made at least so many events of a run, or needs no choice.
+    fn replayed(&self, thread: Tid, script: &Script, run: &Run, events: usize) -> &'n ThreadState<'n> {
+        let mut point = self.start(thread, script);
+        loop {
+            let position = point.run().trace.events.len();
+            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return point };
+            if position >= events {
+                return point;
+            }
+            let ret = run.trace.events[position].ret;
+            let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
+            point = self.after(point, thread, ret, shape.expect("one of the call's"));
+        }
+    }
+
+    /// True if a thread may leave a loop, at this depth, or do more than look, while cells hold these values. It may make any number
+    /// of iterations. `start` is the first event of its last one.
+    #[must_use]
+    pub fn may_leave(
+        &self,
+        thread: Tid,
+        script: &Script,
+        (run, start, depth): (&Run, usize, usize),
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> bool {
+        let (mut todo, mut seen) = (vec![self.replayed(thread, script, run, start)], FxHashSet::default());
+        while let Some(point) = todo.pop() {
+            let events = &point.run().trace.events;
+            let looks = events.iter().skip(start).all(|e| self.libraries.of(&e.call).only_looks(e));
+            let results = match &point.frontier {
+                // It begins the next iteration as it began this one.
+                Frontier::Nowhere | Frontier::Spins(_) if looks => continue,
+                Frontier::Discarded => continue,
+                Frontier::Free(_, ways) if looks => ways.iter().map(|(ret, _)| *ret).dedup().collect(),
+                Frontier::Reads(_) if looks => self.returns(thread, point, cells),
+                _ => return true,
+            };
+            if !point.code.stays_in(depth, start) {
+                return true;
+            }
+            if !seen.insert(point.code.uncounted()) {
+                continue;
+            }
+            let (Frontier::Free(call, _) | Frontier::Reads(call)) = &point.frontier else {
+                unreachable!("it has results")
+            };
+            for ret in results {
+                let shapes = 0..self.shapes(thread, call, ret).len();
+                todo.extend(shapes.map(|shape| self.after(point, thread, ret, shape)));
+            }
+        }
+        false
     }
 
     /// Adds the ways to go on in the iteration that begins with event `start`, of the loop at this depth of the stack. The last
@@ -294,9 +347,9 @@ impl<'n> Threads<'_, 'n> {
         cells: &dyn Fn(Cell) -> Vec<Val>,
         found: &mut Vec<NextEvents>,
     ) {
-        let events = |to: usize| {
+        let next = |to: usize, leave: bool| {
             let all = run.trace.events[start..to].iter().cloned().zip(run.shapes[start..to].iter().cloned());
-            all.collect::<Vec<_>>()
+            NextEvents { events: all.collect(), leave, leave_all: leave && code.loops() == 0 }
         };
         // The loop whose iteration has ended may be around the one that is left.
         let stays = match frontier {
@@ -304,11 +357,11 @@ impl<'n> Threads<'_, 'n> {
             _ => code.is_iteration(depth, start),
         };
         if !stays {
-            return found.push((events(chosen), true));
+            return found.push(next(chosen, true));
         }
         let (call, results): (&Call, Vec<Val>) = match frontier {
             Frontier::Round(_) if code.depth() == depth => {
-                return found.push((events(run.trace.events.len()), false));
+                return found.push(next(run.trace.events.len(), false));
             }
             Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
                 return;
@@ -322,7 +375,7 @@ impl<'n> Threads<'_, 'n> {
                 let cells = |cell: Cell| cells(cell).into_iter().chain(own(cell)).unique().collect();
                 (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, &cells))
             }
-            _ => return found.push((events(chosen), true)),
+            _ => return found.push(next(chosen, true)),
         };
         for ret in results {
             let event = Event { thread, call: call.clone(), ret };
@@ -403,7 +456,6 @@ impl<'n> Threads<'_, 'n> {
     /// Runs the thread until a result has to be chosen, or the program ends.
     fn advance(&self, thread: Tid, run: &mut Run, code: &mut CodeState, stops: StopsAt) -> Frontier {
         let place = CodePlace { world: self.world, thread };
-        let chosen = run.trace.events.len();
         loop {
             let next = match code.next(place) {
                 CodePoint::Call(call) if stops == StopsAt::Calls => Err(Frontier::Never(Box::new(call))),
@@ -413,7 +465,7 @@ impl<'n> Threads<'_, 'n> {
                     Ok(())
                 }
                 CodePoint::Iteration(iteration) => {
-                    self.iteration(thread, iteration, (run, chosen), stops).map(|()| code.go_on(true))
+                    self.iteration(thread, iteration, run, stops).map(|()| code.go_on(true))
                 }
                 CodePoint::Returned(v, start) => left(v, start, run, code),
                 CodePoint::Ended(v) => {
@@ -434,6 +486,25 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
+    /// Returns the results of a call after these events of its thread, while cells hold their initial values. Also returns whether
+    /// they depend on memory.
+    fn first_results(&self, thread: Tid, earlier: &[Event], call: &Call) -> (Vec<Val>, bool) {
+        let library = self.libraries.of(call);
+        let looked = RefCell::new(false);
+        let cells = |cell: Cell| {
+            *looked.borrow_mut() = true;
+            vec![library.init(self.world, cell)]
+        };
+        let results = library.returns(self.world, earlier, thread, call, &cells);
+        (results, looked.into_inner())
+    }
+
+    /// True if a result of the iteration that begins with event `start` depends on memory. So the thread has been at
+    /// [`Frontier::Reads`] in it, where the search asks whether it repeats the iteration for ever.
+    fn depends_on_memory(&self, thread: Tid, events: &[Event], start: usize) -> bool {
+        (start..events.len()).any(|at| self.first_results(thread, &events[..at], &events[at].call).1)
+    }
+
     fn call(&self, thread: Tid, call: Call, run: &mut Run, code: &mut CodeState) -> Result<(), Frontier> {
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.script(self.world, thread, &call);
@@ -452,13 +523,8 @@ impl<'n> Threads<'_, 'n> {
             let makes = makes(thread, within_call, &call);
             return Err(Frontier::IllDefined(Box::new(CallFault { thread, call: Some(call), makes, what })));
         }
-        let looked = RefCell::new(false);
-        let cells = |cell: Cell| {
-            *looked.borrow_mut() = true;
-            vec![library.init(self.world, cell)]
-        };
-        let results = library.returns(self.world, &run.trace.events, thread, &call, &cells);
-        if looked.into_inner() {
+        let (results, is_read) = self.first_results(thread, &run.trace.events, &call);
+        if is_read {
             return Err(Frontier::Reads(Box::new(call)));
         }
         let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
@@ -522,12 +588,12 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// True if the thread goes on behind an iteration without a break. The last choice was before event `chosen`.
+    /// True if the thread goes on behind an iteration without a break.
     fn iteration(
         &self,
         thread: Tid,
         CodeIteration { start, done, others, is_other }: CodeIteration,
-        (run, chosen): (&mut Run, usize),
+        run: &mut Run,
         stops: StopsAt,
     ) -> Result<(), Frontier> {
         let (events, end) = (&run.trace.events, run.trace.events.len());
@@ -545,11 +611,12 @@ impl<'n> Threads<'_, 'n> {
         }
         let own = &events[start..];
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
-            let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
-            return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
+            let depends = self.depends_on_memory(thread, events, start);
+            return Err(if depends { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
         let remembered = self.libraries.remember(self.world, &events[..start], own);
-        let never_ends = self.waits && start >= chosen;
+        // Else the search asks where the thread reads memory whether it repeats the iteration for ever.
+        let never_ends = self.waits && !self.depends_on_memory(thread, events, start);
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);

@@ -374,6 +374,26 @@ impl<V: Copy + Eq + From<Val>> CodeState<V> {
         matches!(self.frames.get(depth), Some(CodeFrame::Loop { start, .. }) if *start == of)
     }
 
+    /// True if the thread is still in the loop at this depth, one of whose iterations began after so many calls.
+    #[must_use]
+    pub fn stays_in(&self, depth: usize, of: usize) -> bool {
+        matches!(self.frames.get(depth), Some(CodeFrame::Loop { start, others, .. }) if *start == of || *others > 0)
+    }
+
+    /// Returns this state without its numbers of calls and iterations. States that are then equal go on in the same way, up to bounds.
+    #[must_use]
+    pub fn uncounted(&self) -> Self {
+        let mut state = Self { made: 0, begun: 0, within: None, ..self.clone() };
+        for frame in &mut state.frames {
+            match frame {
+                CodeFrame::Loop { done, others, start, .. } => (*done, *others, *start) = (0, 0, 0),
+                CodeFrame::Body { outer, start, .. } => (*outer, *start) = (None, 0),
+                _ => {}
+            }
+        }
+        state
+    }
+
     fn instruction(&self) -> &Instruction {
         self.at.script.at(self.at.position)
     }
