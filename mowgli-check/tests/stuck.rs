@@ -1,5 +1,6 @@
 //! Executions of litmus tests that are stuck: by the axioms, by a simulation of locks and barriers, and case by case.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::method::Returns;
 use mowgli_libraries::prelude::*;
 
+mod liveness;
 #[allow(dead_code, reason = "what other tests use")]
 mod random;
 
@@ -881,3 +883,34 @@ fn calls_of_own_libraries_are_read_as_they_were() {
     let again = parse_in(&catalogue, "t", &printed).unwrap_or_else(|error| panic!("{printed}{error}"));
     assert_eq!(again.threads[0].statements, test.threads[0].statements, "{printed}");
 }
+
+/// Whether threads of random looping tests wait for ever is as an explorer of their states says, or undecided.
+#[test]
+fn random_loops_wait_for_ever_as_in_an_explorer() {
+    let (mut decided, mut hanging, mut all) = (0, 0, 0);
+    for seed in 0..seeds(150) {
+        let random = liveness::random(seed);
+        let Some(waiting) = random.waiting() else { continue };
+        let text = random.text();
+        let test = parsed(&text);
+        let steps = Cell::new(0);
+        let expired = || {
+            steps.set(steps.get() + 1);
+            steps.get() > STEPS
+        };
+        let answer = solve(&test, &[], Limits { expired: &expired, ..Limits::default() });
+        let is_asked = |set: usize| waiting.iter().any(|waiting| waiting & set == set);
+        let expected = std::iter::once(waiting.is_empty()).chain(liveness::sets(random.threads()).map(is_asked));
+        for ((claim, found), expected) in test.liveness.iter().zip(&answer.liveness).zip(expected) {
+            assert!(found.is_none_or(|found| found == expected), "{seed}: {} is {found:?}\n{text}", claim.text);
+        }
+        assert!(answer.kinds().is_empty() || !waiting.is_empty(), "{seed}\n{text}");
+        all += 1;
+        decided += usize::from(answer.liveness[0].is_some());
+        hanging += usize::from(answer.liveness[0] == Some(false));
+    }
+    assert!(2 * decided > all && 4 * hanging > all, "{all} tests, {decided} decided, {hanging} of them hang");
+}
+
+/// The steps after which a random test counts as undecided.
+const STEPS: usize = 2_000;
