@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use mowgli::litmus::condition::{Comparison, Condition};
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::print;
 use mowgli::litmus::run::{Answer, Engine, explore, libraries, solve, solve_with, walk, with_problem};
-use mowgli::litmus::test::{Arg, Observable, RegisterCondition, Sign, Statement, Test};
+use mowgli::litmus::test::{Arg, Claim, Liveness, Observable, RegisterCondition, Sign, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
 use mowgli_core::ids::{Loc, Name};
@@ -693,10 +694,41 @@ fn same(test: &Test) -> impl PartialEq + std::fmt::Debug {
     )
 }
 
+/// Returns the assertions of a test on stuck executions, without lines.
+fn claims(test: &Test) -> Vec<String> {
+    let claim = |l: &Liveness| match &l.claim {
+        Claim::Hangs(waiters) => waiters.iter().map(|(thread, line)| format!("{thread} {}", line.is_some())).join(" "),
+        _ => l.text.clone(),
+    };
+    test.liveness.iter().map(claim).collect()
+}
+
 fn is_printed(test: &Test) {
     let printed = print::test(test);
     let again = parse("printed", &printed).unwrap_or_else(|e| panic!("{printed}\n{e}"));
-    assert_eq!(same(test), same(&again), "{printed}");
+    assert_eq!((same(test), claims(test)), (same(&again), claims(&again)), "{printed}");
+}
+
+/// Assertions on stuck executions are printed, too. The printed ones name the lines of the printed statements.
+#[test]
+fn assertions_on_hangs_are_printed() {
+    for (rows, holds) in [
+        (
+            " x := 1 | await x = 2 ;\nstuck (x=1)\nhangs (P2 at line 4)\nends\nmay hang\nhangs (P1 /\\ P2)\n",
+            [1, 1, 0, 1, 0],
+        ),
+        (
+            " a := 1 | b := 0 while b != 1 { b := y } ;\n | c := 1 ;\nstuck (a=1)\nhangs (P2 at line 4)\nends\nhangs (P2 at line 5)\nmay hang\n",
+            [1, 1, 0, 0, 1],
+        ),
+    ] {
+        let test = of("RDMA_TSO", rows);
+        is_printed(&test);
+        let printed = parse("printed", &print::test(&test)).unwrap();
+        for test in [test, printed] {
+            assert_eq!(solve(&test, &[], Limits::default()).liveness, holds.map(|holds| Some(holds == 1)), "{rows}");
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use mowgli_rdma::Way;
 
 use super::condition::{Comparison, Symbols};
 use super::statements::{builtin, is_written_alone};
-use super::test::{Arg, Model, RegisterCondition, Statement, Test, TestThread, element};
+use super::test::{Arg, Claim, Liveness, Model, RegisterCondition, Statement, Test, TestThread, element};
 
 /// Returns the letter of a register: a, b, c, and so on, in the order of threads.
 #[must_use]
@@ -238,13 +238,31 @@ pub fn test(test: &Test) -> String {
         };
         [head].into_iter().chain(thread.statements.iter().map(&mut row)).collect()
     };
+    // The heads are below these lines, and the statements below the heads.
+    let first_line = out.lines().count() + 2;
     out.push_str(&table(test.threads.iter().zip(&test.world.threads).map(column).collect()));
     let observed: Vec<String> = test.observed.iter().map(|cell| observed(&test.world, *cell)).collect();
     if !observed.is_empty() {
         let _ = writeln!(out, "locations [{};]", observed.join("; "));
     }
     test.assertions.iter().for_each(|a| _ = writeln!(out, "{a}"));
+    test.liveness.iter().for_each(|l| _ = writeln!(out, "{}", liveness(test, l, first_line)));
     out
+}
+
+/// Prints an assertion about stuck executions of a test whose statements begin in this line, each in a line of its own.
+fn liveness(test: &Test, assertion: &Liveness, first_line: usize) -> String {
+    let Claim::Hangs(waiters) = &assertion.claim else { return assertion.text.clone() };
+    let waiter = |&(thread, line): &(usize, Option<usize>)| {
+        let thread = &test.threads[thread];
+        let Some(line) = line else { return thread.name.to_string() };
+        let here = || (0..thread.source.len()).filter(|&at| thread.source[at].0 == line);
+        let is_loop = |at: &usize| matches!(thread.statements[*at], Statement::While(_) | Statement::Await { .. });
+        let is_call = |at: &usize| matches!(thread.statements[*at], Statement::Call { .. });
+        let at = here().find(is_loop).or(here().rfind(is_call)).or(here().next()).expect("a statement has this line");
+        format!("{} at line {}", thread.name, first_line + at)
+    };
+    format!("hangs ({})", waiters.iter().map(waiter).join(" /\\ "))
 }
 
 /// Prints a cell whose last value is observed.
