@@ -1,6 +1,6 @@
 //! The `repair` command for litmus tests: what is the least to insert so that nothing forbidden happens?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -178,20 +178,19 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
             let error = InputError::new(Code::Unsupported, format!("{}: {message}", test.name));
             return Err(error.help("say what must not happen, as `forbidden (a=1)` or `ends`"));
         }
-        return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask, false);
+        return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask);
     }
     if let Some(found) = TestRepairs::without_search(test, &solved) {
         return Ok(found);
     }
     let insertions = |is_everywhere| EditableTest::insertions(test, &remedies, &prices, is_everywhere);
-    let is_ill_defined = error.is_some();
-    let mut found = answer(&insertions(false), text, ask, is_ill_defined)?;
+    let mut found = answer(&insertions(false), text, ask)?;
     // An insertion that forbids too much in one place may do less harm in another place, where it orders less.
     if !found.spoiling.is_empty() {
-        found = answer(&insertions(true), text, ask, is_ill_defined)?;
+        found = answer(&insertions(true), text, ask)?;
     }
     if found.is_done != Some(true) {
-        found.add(&EditableTest::others(test, &remedies, &prices), text, ask, is_ill_defined)?;
+        found.add(&EditableTest::others(test, &remedies, &prices), text, ask)?;
     }
     match error {
         Some(error) if found.repairs.is_empty() => Err(error),
@@ -199,21 +198,16 @@ pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRe
     }
 }
 
-/// Finds the minimal sets of edits of a program. `is_ill_defined`: in the test as it stands a thread makes a wrong access.
-fn answer(
-    program: &EditableTest<'_>,
-    text: &str,
-    ask: &RepairRequest<'_>,
-    is_ill_defined: bool,
-) -> Result<TestRepairs, InputError> {
+/// Finds the minimal sets of edits of a program.
+fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
     let test = program.test;
-    let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits, is_ill_defined);
+    let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken);
     let mut stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
     // If executions stay stuck with all insertions that are harmless alone, only outcomes are repaired.
     let mut stays_stuck = false;
-    if question.wants_end && stop.is_none() && !ask.weaken && !is_ill_defined {
+    if question.wants_end && stop.is_none() && !ask.weaken && !question.is_ill_defined() {
         let is_stuck = question.is_stuck(&whole).and_then(|is_stuck| match is_stuck {
             true => Ok((question.is_stuck(&question.harmless()?)?, true)),
             false => Ok((true, false)),
@@ -338,14 +332,8 @@ impl TestRepairs {
     }
 
     /// Adds the edits of a program that are repairs alone. Those with which no execution is stuck replace others.
-    fn add(
-        &mut self,
-        program: &EditableTest<'_>,
-        text: &str,
-        ask: &RepairRequest<'_>,
-        is_ill_defined: bool,
-    ) -> Result<(), InputError> {
-        let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits, is_ill_defined);
+    fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
+        let mut question = RepairQuestion::new(ask.catalogue, program, ask.limits);
         let costs = program.costs();
         let alone =
             (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();
@@ -368,6 +356,9 @@ impl TestRepairs {
             (self.repairs, self.stays_stuck) = (Vec::new(), false);
         }
         self.repairs.append(&mut found);
+        // A move, or an atomic in another place, may come to the same test as an insertion.
+        let mut texts = BTreeSet::new();
+        self.repairs.retain(|reported| texts.insert(reported.fixed.clone()));
         self.ill_defined += question.ill_defined.len();
         self.repairs.sort_by_key(|reported| reported.cost);
         self.is_done = self.is_done.or((!self.repairs.is_empty()).then_some(false));

@@ -1,5 +1,6 @@
 //! The questions of the search for repairs about a test with edits: what is forbidden, allowed or stuck then, and why.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
@@ -33,8 +34,8 @@ pub(super) struct RepairQuestion<'a> {
     pub(super) hanging: BTreeSet<Insertions>,
     /// The sets with which a thread makes a call that no program may make. They are no repairs.
     pub(super) ill_defined: BTreeSet<Insertions>,
-    /// Whether a thread makes such a call in the test as it stands.
-    is_ill_defined: bool,
+    /// Whether a thread makes such a call in the test as it stands, if that was asked.
+    is_ill_defined: OnceCell<bool>,
     /// Whether a set is wrong with which executions are stuck: the test says `ends`, or nothing about them.
     pub(super) wants_end: bool,
 }
@@ -65,16 +66,21 @@ pub(super) fn says_ends(test: &Test) -> bool {
 }
 
 impl<'a> RepairQuestion<'a> {
-    pub(super) fn new(
-        catalogue: &Catalogue,
-        program: &'a EditableTest<'a>,
-        limits: Limits<'a>,
-        is_ill_defined: bool,
-    ) -> Self {
+    pub(super) fn new(catalogue: &Catalogue, program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
         let libraries = catalogue.libraries(program.test.model);
-        let (endless, hanging, ill_defined) = Default::default();
+        let (endless, hanging, ill_defined, is_ill_defined) = Default::default();
         let wants_end = says_ends(program.test) || !program.test.speaks_of_stuck();
         Self { program, libraries, limits, endless, stuck: None, hanging, ill_defined, is_ill_defined, wants_end }
+    }
+
+    /// True if a thread makes a call that no program may make, in the test as it stands.
+    pub(super) fn is_ill_defined(&self) -> bool {
+        let has_fault = || {
+            let whole = self.program.with(&self.program.whole());
+            let stops = [self.explore(&whole.test, &mut |_| false).err(), self.standstills(&whole).err()];
+            stops.iter().any(|stop| matches!(stop, Some(Stop::IllDefined(_))))
+        };
+        *self.is_ill_defined.get_or_init(has_fault)
     }
 
     /// Whether the test as it stands has every outcome that is to stay allowed; for a weakening, also whether it has
@@ -89,9 +95,8 @@ impl<'a> RepairQuestion<'a> {
         let kept = self.kept(&whole);
         self.wants_end = wants_end;
         match kept {
-            Ok(true) => {}
             // An insertion may take the wrong access away.
-            Err(Stop::IllDefined(_)) if self.is_ill_defined => {}
+            Ok(true) | Err(Stop::IllDefined(_)) => {}
             Ok(false) => {
                 return Err(
                     "something that it says is allowed is not possible, or no execution ends; insertions only take away",
@@ -184,7 +189,7 @@ impl<'a> RepairQuestion<'a> {
         let refutations =
             with_problem(&self.libraries, test, &[], self.limits, |problem| problem.refutations(&wanted, WAYS));
         let edges = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect_vec();
-        if edges.is_empty() && self.is_ill_defined {
+        if edges.is_empty() && self.is_ill_defined() {
             return vec!["with it no thread makes an access that no program may make".to_owned()];
         }
         if edges.is_empty() && self.wants_end {
