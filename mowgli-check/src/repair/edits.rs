@@ -12,7 +12,7 @@ use mowgli_core::rewrite::repair::{Gap, Insertions, Offer, Remedies};
 use mowgli_core::search::refute::CycleEnd;
 use mowgli_core::value::Val;
 
-use crate::litmus::print::statement;
+use crate::litmus::print::written;
 use crate::litmus::test::{Arg, Statement, Test, TestThread};
 
 /// The cost of a move of a statement that only orders, under the name by which `--cost` changes it.
@@ -141,7 +141,7 @@ impl<'a> EditableTest<'a> {
         let mut origins = Vec::new();
         for (t, thread) in test.threads.iter_mut().enumerate() {
             let edits = set.iter().map(|&i| (i, &self.edits[i])).filter(|(_, e)| e.thread == t).collect_vec();
-            let mut edited = EditedThread::new(&self.test.threads[t], &edits);
+            let mut edited = EditedThread::new(self.test, t, &edits);
             for at in 0..=edited.old.statements.len() {
                 // A call with a flag stands where it stood, behind what is inserted before it.
                 let here = edits.iter().filter(|(_, e)| e.before == at).sorted_by_key(|(_, e)| e.takes == Some(at));
@@ -173,10 +173,8 @@ impl<'a> EditableTest<'a> {
         };
         let calls = |offer: &Offer| {
             let earlier = (0..*before).filter(|&at| runs_before(own, at, *before));
-            (offer.calls)(&earlier.filter_map(|at| call(&own.statements[at])).collect_vec())
-                .iter()
-                .map(statement)
-                .join("; ")
+            let calls = (offer.calls)(&earlier.filter_map(|at| call(&own.statements[at])).collect_vec());
+            calls.iter().map(|call| written(self.test, &inserted(own, *takes, call))).join("; ")
         };
         let text = match (what, takes) {
             (GapInsertion::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
@@ -212,7 +210,8 @@ impl RepairedTest {
 }
 
 /// A thread that is written anew, with edits.
-struct EditedThread {
+struct EditedThread<'a> {
+    test: &'a Test,
     old: TestThread,
     statements: Vec<Statement>,
     source: Vec<(usize, String)>,
@@ -221,15 +220,15 @@ struct EditedThread {
     calls: Vec<(usize, Call)>,
 }
 
-impl EditedThread {
-    fn new(old: &TestThread, edits: &[(usize, &ThreadEdit)]) -> Self {
-        let mut old = old.clone();
+impl<'a> EditedThread<'a> {
+    fn new(test: &'a Test, thread: usize, edits: &[(usize, &ThreadEdit)]) -> Self {
+        let mut old = test.threads[thread].clone();
         for (position, argument, id) in edits.iter().filter_map(|(_, e)| e.offer()?.named) {
             if let Statement::Call { args, .. } = &mut old.statements[position] {
                 args[argument] = Arg::Val(id);
             }
         }
-        Self { old, statements: Vec::new(), source: Vec::new(), origins: Vec::new(), calls: Vec::new() }
+        Self { test, old, statements: Vec::new(), source: Vec::new(), origins: Vec::new(), calls: Vec::new() }
     }
 
     fn apply(&mut self, edit: usize, ThreadEdit { before, what, takes, .. }: &ThreadEdit) {
@@ -238,13 +237,13 @@ impl EditedThread {
             GapInsertion::Calls(offer) => offer,
         };
         let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
-        for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
+        for call in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
             let line = self.old.source.get(*before).or(self.old.source.last()).map_or(0, |(line, _)| *line);
-            self.source.push((line, statement(&inserted)));
-            let instead = takes.map(|at| in_place_of(&self.old.statements[at], &inserted));
-            self.statements.push(instead.unwrap_or_else(|| as_statement(&inserted)));
+            let new = inserted(&self.old, *takes, &call);
+            self.source.push((line, written(self.test, &new)));
+            self.statements.push(new);
             self.origins.push(Origin { own: takes.filter(|_| offer.in_place), edit: Some(edit) });
-            self.calls.push((*before, inserted));
+            self.calls.push((*before, call));
         }
     }
 
@@ -471,6 +470,11 @@ fn call(s: &Statement) -> Option<Call> {
 fn as_statement(call: &Call) -> Statement {
     let args = call.args.iter().map(|v| Arg::Val(*v)).collect();
     Statement::Call { register: None, library: call.library, method: call.method.text(), args }
+}
+
+/// Returns a call that an edit of a thread puts there as a statement, in place of the one that the edit takes out.
+fn inserted(thread: &TestThread, takes: Option<usize>, call: &Call) -> Statement {
+    takes.map_or_else(|| as_statement(call), |at| in_place_of(&thread.statements[at], call))
 }
 
 /// Returns a call in place of a statement as a statement. It computes what the replaced one computes, where the two

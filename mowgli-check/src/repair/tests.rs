@@ -58,7 +58,7 @@ fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
 
 fn is_as_by_force(program: &EditableTest<'_>, text: &str) -> usize {
     let limits = Limits::default();
-    let mut question = RepairQuestion::new(Catalogue::builtin(), program, limits, false);
+    let mut question = RepairQuestion::new(Catalogue::builtin(), program, limits);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
     let all: Vec<Insertions> =
@@ -283,7 +283,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let prices = costs.of(&remedies, &[MOVE, SWAP]).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
         let program = EditableTest::insertions(test, &remedies, &prices, is_everywhere);
-        let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default(), false);
+        let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
         for set in Repairs::of(&mut question, &program.costs(), Limit::default()).minimal {
             let parts = set.iter().copied().powerset().filter(|part| part.len() < set.len());
             none_repairs(&mut question, parts.map(|part| part.into_iter().collect()))?;
@@ -297,7 +297,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
         return Ok(if found.repairs.is_empty() { Fuzzed::Open } else { Fuzzed::Repaired });
     }
     let program = EditableTest { test, gone: BTreeSet::new(), edits: anything(test) };
-    let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default(), false);
+    let mut question = RepairQuestion::new(Catalogue::builtin(), &program, Limits::default());
     none_repairs(&mut question, (0..program.edits.len()).map(|i| Insertions::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }
@@ -388,4 +388,34 @@ fn weaker_tests_with_wrong_accesses_are_left_out() {
     let [weaker] = &found.repairs[..] else { panic!("{}", found.text()) };
     assert_eq!((&found.undecided, &weaker.leave_out[..]), (&None, &["P1: mfence (line 7)".to_owned()][..]));
     assert!(found.ill_defined > 0 && found.text().contains("left out: "), "{}", found.text());
+}
+
+/// Edits name numbers as the test does, and not the words that hold them. No two repairs are one test.
+#[test]
+fn repairs_are_written_as_the_test_is() {
+    let mut changed = 0;
+    for network in ["efa", "cxi", "rc-relaxed"] {
+        for (model, puts, polls) in [
+            ("RDMA_TSO", ["put(z, 1)", "put(f, a)"], ["", ""]),
+            ("RDMA_WAIT", ["put(z, 1, d)", "put(f, a, e)"], ["wait(d)", "wait(e)"]),
+        ] {
+            let [first, second] = puts;
+            let text = format!(
+                "{model}+{network} t {{ z@2 = 0; f@2 = 0; }}\n P1@1 | P2@2 ;\n a := 1 | b := f ;\n {first} | c := z ;\n {second} | ;\n \
+                 {} | ;\n {} | ;\nforbidden (b=1 /\\ c=0)\n",
+                polls[0], polls[1]
+            );
+            let found = repaired(&text, false).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let fixed = found.repairs.iter().map(|repair| &repair.fixed).collect_vec();
+            for (repair, text) in found.repairs.iter().zip(&fixed) {
+                let all = repair.insert.concat() + text;
+                assert!(["_1", "_2", "put(f, 1"].iter().all(|word| !all.contains(word)), "{all}");
+                changed += usize::from(all.contains("(z, 1"));
+                let answer = solve(&parse("t", text).unwrap(), &[], Limits::default());
+                assert_eq!(answer.holds, [Some(true)], "{text}");
+            }
+            assert!(fixed.iter().all_unique(), "{}", found.text());
+        }
+    }
+    assert!(changed > 3, "{changed}");
 }
