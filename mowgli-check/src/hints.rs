@@ -3,7 +3,7 @@
 //! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution
 //! without it is not consistent. Also the first consistent execution that is not consistent any more when two threads, nodes or
 //! integers change places, or two integers become one. [`Hints::equivariance`] rules this out. **Correct because** this is how
-//! [`Hints::only_looks`] and [`Hints::is_remembered`] are defined. The search leaves out iterations of loops by them, so a wrong
+//! [`Hints::only_looks`] and [`Hints::remembers`] are defined. The search leaves out iterations of loops by them, so a wrong
 //! hint loses executions and makes *sound* wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
 //! event.
@@ -71,65 +71,44 @@ fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn F
     });
 }
 
-/// Leaves each event out of an execution that a hint calls dispensable, and judges the rest.
+/// Leaves each event that only looks, and each row of events that is not remembered, out of an execution, and judges the rest.
 fn in_execution(
     libraries: &Libraries,
     library: &dyn Hints,
     execution: &Execution,
     left_out: &mut usize,
 ) -> Result<(), InputError> {
-    for (e, event) in execution.events.iter().enumerate().filter(|(_, e)| e.call.library == library.name()) {
-        let hint = if library.only_looks(event) {
-            "Hints::only_looks is true of it"
-        } else if !library.is_remembered(&event.call) && is_unread(libraries, execution, e) {
-            "Hints::is_remembered is false of it, and nothing reads what it writes"
-        } else {
-            continue;
-        };
+    let own = |t: Tid| execution.of_thread(t).collect_vec();
+    let looks = |e: usize| {
+        let event = &execution.events[e];
+        event.call.library == library.name() && library.only_looks(event)
+    };
+    let looking =
+        execution.world.tids().flat_map(own).filter(|e| looks(*e)).map(|e| (e..=e, "only_looks is true of it"));
+    let rows = execution.world.tids().flat_map(|t| own(t).into_iter().combinations_with_replacement(2));
+    let idle = rows.map(|ends| ends[0]..=ends[1]).filter(|row| is_idle(libraries, library, execution, row));
+    let idle = idle.map(|row| (row, "remembers is false of it, and nothing reads what it writes"));
+    for (row, hint) in looking.chain(idle) {
         *left_out += 1;
-        if let Err(complaint) = judge(libraries, &without(libraries, execution, &(e..=e))) {
+        if let Err(complaint) = judge(libraries, &without(libraries, execution, &row)) {
             let message = format!(
-                "{} says more than is true: {hint}, for {event}, and an execution that has this event is not consistent \
-                 without it ({complaint})",
-                library.name()
-            );
-            return Err(InputError::new(Code::Library, message).help("let the hint be the other way round"));
-        }
-    }
-    execution.world.tids().try_for_each(|t| of_rounds(libraries, library, execution, t, left_out))
-}
-
-/// Leaves each row of events of a thread out of an execution that [`Hints::remembers`] calls dispensable, and judges the rest.
-fn of_rounds(
-    libraries: &Libraries,
-    library: &dyn Hints,
-    execution: &Execution,
-    thread: Tid,
-    left_out: &mut usize,
-) -> Result<(), InputError> {
-    let own = execution.of_thread(thread).collect_vec();
-    let [Some(&first), Some(&last)] = [own.first(), own.last()] else { return Ok(()) };
-    for (begin, end) in (first..=last).tuple_combinations() {
-        let (round, row) = (begin..=end, &execution.events[begin..=end]);
-        let is_dispensable = !libraries.remember(&execution.world, &execution.events[first..begin], row)
-            && round
-                .clone()
-                .all(|e| row[e - begin].call.library == library.name() && is_unread(libraries, execution, e));
-        if !is_dispensable {
-            continue;
-        }
-        *left_out += 1;
-        if let Err(complaint) = judge(libraries, &without(libraries, execution, &round)) {
-            let message = format!(
-                "{} says more than is true: Hints::remembers is false of {} in a row, and an execution that has these events is \
-                 not consistent without them ({complaint})",
+                "{} says more than is true: Hints::{hint}, for {}, and an execution that has this is not consistent without it \
+                 ({complaint})",
                 library.name(),
-                row.iter().join(", ")
+                execution.events[row].iter().join(", ")
             );
             return Err(InputError::new(Code::Library, message).help("let the hint be the other way round"));
         }
     }
     Ok(())
+}
+
+/// True if [`Hints::remembers`] is false of a row of events of a library, and nothing outside of each event reads what it writes.
+fn is_idle(libraries: &Libraries, library: &dyn Hints, execution: &Execution, row: &RangeInclusive<usize>) -> bool {
+    let (begin, thread) = (*row.start(), execution.events[*row.start()].thread);
+    let first = execution.of_thread(thread).next().expect("the row is not empty");
+    !libraries.remember(&execution.world, &execution.events[first..begin], &execution.events[row.clone()])
+        && row.clone().all(|e| execution.events[e].call.library == library.name() && is_unread(libraries, execution, e))
 }
 
 /// Returns an execution without some events. A read of what one of them wrote is then a read of what that event had read.
