@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Call;
-use crate::ids::Tid;
+use crate::ids::{Loc, Tid};
+use crate::value::Val;
 
 /// A call that nobody may make, or a body that is not well defined (LOCO Def. 3.9).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -24,6 +25,12 @@ impl fmt::Display for CallFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.makes, self.what)
     }
+}
+
+/// Describes the fault of a call that adds to a word with this value, where the two have no sum.
+#[must_use]
+pub fn no_sum(word: Loc, v: Val) -> String {
+    format!("it adds to {word}, which is {}: only numbers have sums, and elements of arrays with numbers", v.literal())
 }
 
 /// Describes a call of a thread, with the enclosing call if there is one.

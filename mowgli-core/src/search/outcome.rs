@@ -12,7 +12,7 @@ use crate::library::Hints;
 use crate::search::abstraction::replay;
 use crate::search::automorphism::Automorphism;
 use crate::search::denote::{Trace, Unfolder};
-use crate::search::fault::CallFault;
+use crate::search::fault::{CallFault, no_sum};
 use crate::search::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::search::graph::Graph;
 use crate::search::problem::{Found, Problem};
@@ -426,11 +426,13 @@ fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
 fn undefined_sum(solver: &Solver<'_>) -> Option<(CallFault, Vec<Val>)> {
     (0..solver.graph.len()).find_map(|s| {
         let place = &solver.graph.subs[s];
-        let is_step = matches!(place.sub.writes, Some(Writes::Step(_)));
-        (is_step && solver.value_written(s) == Some(Val::Top)).then(|| {
+        let Some(Writes::Step(from)) = place.sub.writes else { return None };
+        (solver.value_written(s) == Some(Val::Top)).then(|| {
+            let read = place.base + from;
+            let word = solver.graph.subs[read].sub.cell.expect("a subevent that reads touches a cell").loc;
             let Event { thread, call, .. } = solver.graph.events[place.event];
             let (thread, makes) = (*thread, format!("{thread} calls {call}"));
-            let what = "it adds to a value that is no number and no element of an array".to_owned();
+            let what = no_sum(word, solver.value_read(read).unwrap_or(Val::Top));
             let own = solver.graph.events[..place.event].iter().filter(|e| e.thread == thread);
             (CallFault { thread, call: Some(call.clone()), makes, what }, own.map(|e| e.ret).collect())
         })

@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::Tid;
-use mowgli_core::search::fault::CallFault;
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::search::fault::{CallFault, no_sum};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
@@ -177,24 +177,24 @@ impl Machine<'_> {
 
     /// Returns the fault of a state in which a card or a CPU may add to a value that has no sum.
     pub(super) fn no_sum(&self, state: &State) -> Option<Stop> {
-        let why = "it adds to a value that is no number and no element of an array";
-        let wrong = |t: usize, call: Option<&Call>, what: &dyn Display| {
+        let held = |x: Loc| state.memory[self.word(x)];
+        let wrong = |t: usize, call: Option<&Call>, makes: &dyn Display, x: Loc| {
             let thread = Tid::from_index(t);
-            let makes = format!("{thread} calls {what}");
-            Stop::at(CallFault { thread, call: call.cloned(), makes, what: why.to_owned() })
+            let makes = format!("{thread} calls {makes}");
+            Stop::at(CallFault { thread, call: call.cloned(), makes, what: no_sum(x, held(x)) })
         };
         let by_card = |t: usize, q: Qp| {
             let queue = &state.pairs[self.pair(t, q)];
             queue.pipe.iter().enumerate().find_map(|(place, entry)| {
                 let PipeEntry::Rfaa(_, on, ..) = entry else { return None };
                 let is_next = can_act(queue, place, state.locked.contains(q.to), self.switches);
-                (is_next && entry.updated(state.memory[self.word(*on)]).is_none()).then(|| wrong(t, None, entry))
+                (is_next && entry.updated(held(*on)).is_none()).then(|| wrong(t, None, entry, *on))
             })
         };
         let by_cpu = |t: usize| match self.programs.next(state.at[t]) {
             Next::Call(call) if call.method.text() == "FAA" && state.buffers[t].is_empty() => {
-                let sum = |k: i64| state.memory[self.word(call.loc(0))].plus(k);
-                call.args[1].int().and_then(sum).is_none().then(|| wrong(t, Some(call), call))
+                let sum = |k: i64| held(call.loc(0)).plus(k);
+                call.args[1].int().and_then(sum).is_none().then(|| wrong(t, Some(call), call, call.loc(0)))
             }
             _ => None,
         };
