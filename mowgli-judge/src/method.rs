@@ -199,8 +199,8 @@ fn several(v: Val) -> Vec<Loc> {
 pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
     let Some(method) = find(methods, call) else {
         return Some(match call.method.text().starts_with('`') {
-            // The text of a statement, with its fault.
-            true => call.args.iter().map(Val::to_string).collect(),
+            // The text of a statement, with its fault and its position.
+            true => call.args.first().map(Val::to_string).unwrap_or_default(),
             false => format!("there is no method {}", call.method),
         });
     };

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli_core::event::Call;
-use mowgli_core::ids::Name;
 use mowgli_core::search::fault::CallFault;
 use mowgli_core::search::outcome::Explored;
 use mowgli_core::search::problem::Found;
@@ -11,7 +9,7 @@ use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
 use serde::{Serialize, Serializer};
 
-use super::program::{Standings, wrong_call};
+use super::program::{Standings, wrong_call, wrong_statement};
 use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test};
 use crate::error::{Code, InputError};
@@ -132,10 +130,8 @@ pub const WHY_NONE: &str =
 #[must_use]
 pub fn ill_defined(test: &Test, fault: &CallFault) -> InputError {
     let thread = &test.threads[fault.thread.index()];
-    let makes = |(line, text): &&(usize, String)| {
-        fault.call.as_ref().is_some_and(|call| call.method.text() == wrong_call(*line, text))
-    };
-    let Some((line, text)) = thread.source.iter().find(makes) else {
+    let at = fault.call.as_ref().and_then(wrong_statement);
+    let Some((line, text)) = at.and_then(|at| thread.source.get(at)) else {
         return InputError::new(Code::Value, format!("{}: {fault}", test.name));
     };
     let message = format!("{}: {} cannot make `{text}`: {}", test.name, thread.name, fault.what);
@@ -166,9 +162,8 @@ impl Answer {
         if let (Some(Stop::IllDefined(fault)), Some(results)) = (&mut explored.stop, &explored.undefined)
             && let Some(at) = Standings::of(test).standing(fault.thread.index(), results).statement
         {
-            let (line, text) = &test.threads[fault.thread.index()].source[at];
-            fault.makes = wrong_call(*line, text);
-            fault.call = Some(Call::new(test.model.memory(), Name::new(&fault.makes).text(), &[]));
+            let call = wrong_call(test.model.memory(), &test.threads[fault.thread.index()], at, &fault.what);
+            (fault.makes, fault.call) = (call.to_string(), Some(call));
         }
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();

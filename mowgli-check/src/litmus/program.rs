@@ -146,8 +146,7 @@ impl StatementChecks {
             self.libraries.as_ref()?.get(call.library)?.fault(&self.world, thread, &call)
         };
         let fault = sum.or_else(element).or_else(access)?;
-        let (line, text) = &self.thread.source[at];
-        Some(Call::new(self.memory, Name::new(&wrong_call(*line, text)).text(), &[Val::Loc(Loc::new(&fault))]))
+        Some(wrong_call(self.memory, &self.thread, at, &fault))
     }
 
     /// Returns the access of a word that a statement makes, if its place is in a register.
@@ -162,9 +161,18 @@ impl StatementChecks {
     }
 }
 
-/// Returns the name of the call that no program may make, for a statement.
-pub(super) fn wrong_call(line: usize, statement: &str) -> String {
-    format!("`{statement}` in line {line}")
+/// Returns the call that no program may make, for the statement at `at`. Its text is the name, and the arguments are the fault and
+/// the position.
+pub(super) fn wrong_call(memory: Name, thread: &TestThread, at: usize, fault: &str) -> Call {
+    let (line, statement) = &thread.source[at];
+    let name = Name::new(&format!("`{statement}` in line {line}"));
+    Call::new(memory, name.text(), &[Val::Loc(Loc::new(fault)), Val::Int(at as i64)])
+}
+
+/// Returns the position of the statement for which [`wrong_call`] has made a call.
+pub(super) fn wrong_statement(call: &Call) -> Option<usize> {
+    let at = call.args.get(1).filter(|_| call.method.text().starts_with('`'))?;
+    at.int().and_then(|at| at.try_into().ok())
 }
 
 /// Returns a call whose registers have these values.
