@@ -404,8 +404,7 @@ impl Explained {
         let Finding { title, litmus, implemented, assertion, .. } = &self.finding;
         let mut out = format!("{title}\n\n{}", marked(litmus, implemented, *assertion));
         if let Some(scene) = self.scene(&self.names()) {
-            let shown = self.test.shown.iter().map(|(name, _)| name.clone());
-            let outcome: Vec<(String, String)> = shown.zip(self.shown.iter().map(Val::to_string)).collect();
+            let outcome: Vec<_> = self.test.named(&self.shown).map(|(name, v)| (name.to_owned(), v)).collect();
             out.push_str(&witness(&outcome, implemented, &scene));
             if let Model::RdmaTso(_) = self.test.model {
                 out.extend(show::weak_cycle(&scene));

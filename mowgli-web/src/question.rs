@@ -174,7 +174,7 @@ fn reporter(test: &Test, found: &RefCell<FoundOutcomes>) -> impl FnMut(Vec<Val>)
         }
         let mut found = found.borrow_mut();
         found.names = test.shown.iter().map(|(name, _)| name.clone()).collect();
-        found.outcomes.push(values.iter().map(ToString::to_string).collect());
+        found.outcomes.push(test.named(&values).map(|(_, v)| v).collect());
         for (assertion, open) in test.assertions.iter().zip(&mut open).filter(|(_, open)| **open) {
             let holds = decides(assertion, &values);
             found.decided.extend(holds.map(|holds| (assertion.to_string(), holds)));

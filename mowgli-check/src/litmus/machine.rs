@@ -214,8 +214,8 @@ fn in_words(test: &Test, point: &ChoicePoint) -> PlayedPoint {
 fn end_in_words(test: &Test, end: &WalkEnd) -> String {
     match end {
         WalkEnd::Outcome(outcome) => {
-            let values = test.shown.iter().zip(test.values(outcome));
-            format!("The end: {}", values.map(|((name, _), v)| format!("{name}={v}")).join(", "))
+            let values = test.values(outcome);
+            format!("The end: {}", test.named(&values).map(|(name, v)| format!("{name}={v}")).join(", "))
         }
         WalkEnd::Discarded => "The run does not count, because an assumption is false.".to_owned(),
         WalkEnd::Stuck(standstill) => {

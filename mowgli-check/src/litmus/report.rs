@@ -71,10 +71,7 @@ struct LivenessLine<'a> {
 /// Never: the line consists of strings and numbers.
 #[must_use]
 pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) -> String {
-    let outcome = |values: &Vec<Val>| {
-        let names = test.shown.iter().map(|(name, _)| name.as_str());
-        names.zip(values.iter().map(ToString::to_string)).collect()
-    };
+    let outcome = |values: &Vec<Val>| test.named(values).collect();
     let stuck = |(kind, whys): (&StuckKind, &'a Vec<String>)| {
         let wait = |(thread, why): (usize, &'a String)| {
             let (line, statement) = kind.statement(test, thread)?;
@@ -136,7 +133,7 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     };
     let _ = writeln!(out, "States {states}");
     for values in answer.outcomes.keys() {
-        let shown = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};"));
+        let shown = test.named(values).map(|(name, v)| format!("{name}={v};"));
         let _ = writeln!(out, "{}", shown.collect::<Vec<_>>().join(" "));
     }
     for (at, (assertion, &holds)) in test.assertions.iter().zip(&answer.holds).enumerate() {

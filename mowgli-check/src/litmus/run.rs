@@ -317,7 +317,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let steps = steps.into_iter().zip(pictures).collect();
     let named = |outcome: Outcome| {
         let values = test.values(&outcome);
-        test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
+        test.named(&values).map(|(name, v)| (name.to_owned(), v)).collect()
     };
     let stuck =
         |standstill| stuck::text(test, &StuckKinds::from([stuck::of_machine(&Standings::of(test), &standstill)]));

@@ -147,7 +147,7 @@ pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &StuckKinds, is_co
 pub fn text(test: &Test, kinds: &StuckKinds) -> String {
     let mut out = String::new();
     for (kind, whys) in kinds {
-        let shown = test.shown.iter().zip(&kind.shown).map(|((name, _), v)| format!("{name}={v};"));
+        let shown = test.named(&kind.shown).map(|(name, v)| format!("{name}={v};"));
         out.push_str(&format!("Stuck {}\n", shown.chain(kind.shown.is_empty().then(String::new)).join(" ")));
         kind.waits_in_words(test, whys).iter().for_each(|wait| out.push_str(&format!("  {wait}\n")));
     }

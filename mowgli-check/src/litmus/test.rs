@@ -451,6 +451,11 @@ impl Test {
         self.shown.iter().map(|(_, o)| value(o)).collect()
     }
 
+    /// Returns the name of each value that the test shows, and the value as conditions have it: a location is written as `&x`.
+    pub fn named(&self, values: &[Val]) -> impl Iterator<Item = (&str, String)> {
+        self.shown.iter().zip(values).map(|((name, _), v)| (name.as_str(), v.literal()))
+    }
+
     /// True if the test has an assertion about stuck executions, or says that no execution ends.
     #[must_use]
     pub fn speaks_of_stuck(&self) -> bool {

@@ -633,7 +633,7 @@ impl TestRow {
         let reasons = reasons.into_iter().map(|reason| reason.unwrap_or_else(|failure| (failure.to_string(), None)));
         let reasons = reasons.map(Some).chain(std::iter::repeat(None));
         let outcomes = answer.outcomes.iter().map(|(values, &executions)| OutcomeRow {
-            values: values.iter().map(ToString::to_string).collect(),
+            values: test.named(values).map(|(_, v)| v).collect(),
             executions,
             graph: graphs.get(values).cloned(),
         });
@@ -643,7 +643,7 @@ impl TestRow {
             AssertionRow { kind, condition, holds, explanation, graph: graph.flatten() }
         });
         let stuck = answer.kinds().iter().map(|(kind, whys)| StuckRow {
-            values: kind.shown.iter().map(ToString::to_string).collect(),
+            values: test.named(&kind.shown).map(|(_, v)| v).collect(),
             waits: kind.waits_in_words(test, whys),
         });
         Ok(Self {

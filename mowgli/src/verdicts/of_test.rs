@@ -84,7 +84,7 @@ fn reason(test: &Test, assertion: &Assertion, answer: &Answer) -> String {
     match answer.outcomes.keys().find(decides) {
         Some(values) if values.is_empty() => "an execution ends".to_owned(),
         Some(values) => {
-            let shown = test.shown.iter().zip(values).map(|((name, _), value)| format!("{name}={value}"));
+            let shown = test.named(values).map(|(name, v)| format!("{name}={v}"));
             format!("the outcome {} is possible", shown.collect::<Vec<_>>().join(" "))
         }
         None => "no execution has such an outcome".to_owned(),

@@ -197,8 +197,7 @@ fn explain(
 ) -> Result<String, Undecided> {
     let (executions, stop) = executions.so_far();
     if let Some((values, execution)) = executions.iter().find(|(values, _)| assertion.condition.holds(values)) {
-        let names = test.shown.iter().map(|(name, _)| name);
-        let outcome = names.zip(values).map(|(name, v)| format!("{name}={v}")).join(", ");
+        let outcome = test.named(values).map(|(name, v)| format!("{name}={v}")).join(", ");
         return Ok(format!("The outcome {outcome} is that of this execution:\n{}", execution.text));
     }
     let title = format!("{}: ({})", test.name, assertion.text);
