@@ -305,9 +305,10 @@ impl<'t> GapPlace<'t> {
         if is_constant { self.asked(false, &|r, gap| r.instead(gap)) } else { Vec::new() }
     }
 
-    /// The next statement in a way that promises more.
+    /// The next statement in a way that promises more, if it is a call. The call behind a brace has a place of its own.
     fn stronger(&self) -> Vec<Offer> {
-        self.asked(false, &|r, gap| r.stronger(gap))
+        let is_call = call(&self.own().statements[self.at]).is_some();
+        if is_call { self.asked(false, &|r, gap| r.stronger(gap)) } else { Vec::new() }
     }
 
     /// The answers of a memory model for each call that may come next.
