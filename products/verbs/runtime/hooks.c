@@ -178,7 +178,6 @@ static void take_state(void)
 	mw_state((void *)(mw_regs[6] + 8), used);
 	mw_state(&stored.at, sizeof stored.at + sizeof stored.n);
 	mw_state((void *)stored.at, stored.n);
-	mw_state(&pending.at, sizeof pending.at + sizeof pending.n);
 	for (size_t i = 0; i < block_count; i++) {
 		mw_state(&blocks[i], sizeof *blocks);
 		mw_state((void *)(blocks[i] * 64), 64);
