@@ -35,6 +35,7 @@ use crate::error::Error;
 use crate::lines::Lines;
 use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, name_of, places};
 use crate::setup::Processes;
+use crate::tree::{RunNumber, RunTree};
 
 /// The most queue pairs of a thread to one node, as in litmus tests.
 const LAST_QUEUE: u8 = 9;
@@ -110,6 +111,38 @@ struct Steps {
     end: RunEnd,
 }
 
+/// The facts that are known of a run.
+#[derive(Default)]
+struct KnownRun {
+    /// The report of the run, with the number of accesses and looks that were known after it. A round keeps it if no changed cell
+    /// concerns it.
+    ran: Option<(CallBatch, usize)>,
+    /// The calls of the model that the report is in this round.
+    steps: Option<Arc<Steps>>,
+}
+
+/// A walk of a thread. The next one often has the same results and one more, so it goes on there.
+#[derive(Default)]
+struct Walk {
+    results: Vec<Val>,
+    /// The runs on the way, each with the numbers of results and of operations in `lands` before it.
+    passed: Vec<(RunNumber, usize, usize)>,
+    lands: Vec<usize>,
+}
+
+impl Walk {
+    /// Goes back to the last run on the way to these results, and returns it with the number of results before it.
+    fn back(&mut self, results: &[Val]) -> Option<(RunNumber, usize)> {
+        let shared = self.results.iter().zip(results).take_while(|(own, other)| own == other).count();
+        self.results.truncate(shared);
+        self.results.extend(&results[shared..]);
+        while self.passed.pop_if(|(_, taken, _)| *taken > shared).is_some() {}
+        let (run, taken, landed) = *self.passed.last()?;
+        self.lands.truncate(landed);
+        Some((run, taken))
+    }
+}
+
 pub(crate) struct CompiledProgram {
     pub(crate) process: Processes,
     pub(crate) made: Setup,
@@ -118,10 +151,9 @@ pub(crate) struct CompiledProgram {
     pub(crate) cells: Cells,
     /// Words that no memory of the program is: constants, inboxes of messages, and the like.
     hidden: BTreeMap<Loc, Object>,
-    batches: BTreeMap<(usize, Vec<i64>), Arc<Steps>>,
-    /// Earlier runs, each with the number of accesses and looks that were known after it. A round keeps those that no changed cell
-    /// concerns.
-    ran: BTreeMap<(usize, Vec<i64>), (CallBatch, usize)>,
+    runs: RunTree<KnownRun>,
+    /// The last walk of each thread.
+    walks: BTreeMap<usize, Walk>,
     pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
     /// Functions and instructions that touch memory unseen, each with a line that calls it.
@@ -223,8 +255,8 @@ impl CompiledProgram {
             uses: Uses::default(),
             cells: Cells::default(),
             hidden: BTreeMap::new(),
-            batches: BTreeMap::new(),
-            ran: BTreeMap::new(),
+            runs: RunTree::default(),
+            walks: BTreeMap::new(),
             endings: Vec::new(),
             warnings: BTreeSet::new(),
             unseen: BTreeMap::new(),
@@ -286,7 +318,8 @@ impl CompiledProgram {
     /// Begins a round with the cells that are known to be needed, and returns the world.
     pub(crate) fn begin(&mut self) -> Result<World, Error> {
         self.is_stale = false;
-        self.batches.clear();
+        self.runs.each().for_each(|(_, known)| known.steps = None);
+        self.walks.clear();
         self.endings.clear();
         self.limits.clear();
         self.sites.clear();
@@ -301,14 +334,17 @@ impl CompiledProgram {
         let now: BTreeSet<(u64, u64, bool)> = self.cells_with_wraps().collect();
         // A cell may have grown, too, or be a part of another one now.
         let changed: Vec<(u64, u64)> = before.symmetric_difference(&now).map(|(at, size, _)| (*at, *size)).collect();
-        let threads: BTreeSet<usize> = self.ran.keys().map(|(thread, _)| *thread).collect();
+        let threads: BTreeSet<usize> = self.runs.each().map(|(thread, _)| thread).collect();
         let first: BTreeMap<usize, usize> =
             threads.into_iter().map(|thread| (thread, self.uses.first_at(thread, &changed))).collect();
         // What a thread did in its own frame was not noted as long as nobody else was there.
         let in_frames = changed.iter().any(|cell| self.uses.is_in_other_frame(*cell));
-        self.ran.retain(|(thread, _), (batch, known)| {
-            !in_frames && !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[thread]
-        });
+        for (thread, known) in self.runs.each() {
+            let is_kept = |(batch, known): &(CallBatch, usize)| {
+                !in_frames && !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[&thread]
+            };
+            known.ran = known.ran.take().filter(is_kept);
+        }
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;
         self.process.set_cells(&self.cells_of_processes())?;
@@ -390,18 +426,19 @@ impl CompiledProgram {
         self.word(&format!("const_{node}_{}", v as u64), node, v)
     }
 
-    /// Runs a thread with these results of its calls, unless it has run with them.
-    fn ran(&mut self, thread: usize, tape: &[i64]) -> Result<CallBatch, Error> {
-        if let Some((known, _)) = self.ran.get(&(thread, tape.to_vec())) {
+    /// Makes a run, unless it is known.
+    fn ran(&mut self, run: RunNumber) -> Result<CallBatch, Error> {
+        if let Some((known, _)) = &self.runs.known(run).ran {
             return Ok(known.clone());
         }
+        let thread = self.runs.thread(run);
         let known_as = self.made.threads.get(thread).copied().unwrap_or((1, 0));
-        let (batch, accesses) = self.process.run(thread, known_as, tape)?;
+        let (batch, accesses) = self.process.run(thread, known_as, &self.runs.results(run))?;
         self.uses.allocate(&batch.blocks);
         if let RunEnd::NeedsMain = batch.end {
             return Err(Error::MainTakesPart);
         }
-        let before = tape.split_last().and_then(|(_, before)| self.ran.get(&(thread, before.to_vec())));
+        let before = self.runs.before(run).and_then(|before| self.runs.known(before).ran.as_ref());
         if batch.before.as_ref().is_some_and(|own| before.is_some_and(|(before, _)| before.trail != *own)) {
             let why = "a thread makes other calls although the results of its calls are the same: it depends on time or chance";
             return Err(Error::Program(why.to_owned()));
@@ -409,16 +446,17 @@ impl CompiledProgram {
         let is_new = self.uses.touch(accesses);
         self.uses.look(thread, &batch.looks);
         self.notice(is_new);
-        self.ran.insert((thread, tape.to_vec()), (batch.clone(), self.uses.reported()));
+        self.runs.known_mut(run).ran = Some((batch.clone(), self.uses.reported()));
         Ok(batch)
     }
 
-    /// Returns the calls of the model that a thread makes behind these results, and what ends them.
-    fn batch(&mut self, thread: usize, tape: &[i64]) -> Option<Arc<Steps>> {
-        if let Some(known) = self.batches.get(&(thread, tape.to_vec())) {
+    /// Returns the calls of the model that a run makes behind its last result, and what ends them.
+    fn batch(&mut self, run: RunNumber) -> Option<Arc<Steps>> {
+        if let Some(known) = &self.runs.known(run).steps {
             return Some(Arc::clone(known));
         }
-        let CallBatch { calls, end, warnings, unseen, .. } = match self.ran(thread, tape) {
+        let thread = self.runs.thread(run);
+        let CallBatch { calls, end, warnings, unseen, .. } = match self.ran(run) {
             Ok(ran) => ran,
             Err(error) => {
                 self.error.get_or_insert(error);
@@ -453,7 +491,7 @@ impl CompiledProgram {
             lands.append(&mut self.expanded_landings);
         }
         let steps = Arc::new(Steps { calls: all, lands, end });
-        self.batches.insert((thread, tape.to_vec()), Arc::clone(&steps));
+        self.runs.known_mut(run).steps = Some(Arc::clone(&steps));
         Some(steps)
     }
 
@@ -785,32 +823,44 @@ impl CompiledProgram {
 
     /// Returns the point of a thread after these results of its calls of the model.
     pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> CodeAt {
-        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));
-        let mut lands: Vec<usize> = Vec::new();
+        // Where completions come in any order, their identifiers are part of the way.
+        let known = self.walks.remove(&thread).filter(|_| self.network.completes_in_order);
+        let mut walk = known.unwrap_or_default();
+        let at = self.walk_on(thread, results, &mut walk);
+        self.walks.insert(thread, walk);
+        at
+    }
+
+    fn walk_on(&mut self, thread: usize, results: &[Val], walk: &mut Walk) -> CodeAt {
+        let (mut run, taken) = walk.back(results).unwrap_or_else(|| {
+            walk.lands.clear();
+            (self.runs.first(thread), 0)
+        });
+        let (mut results, mut open) = (results[taken..].iter(), OpenOperations::on(self.network));
         loop {
-            let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
+            let Some(steps) = self.batch(run) else { return CodeAt::Cut("an error".to_owned()) };
             for call in &steps.calls {
                 match results.next() {
                     Some(result) => open.add(*result),
                     None => return CodeAt::Call(open.named(call.clone())),
                 }
             }
-            lands.extend(&steps.lands);
+            walk.lands.extend(&steps.lands);
             if self.is_stale {
                 return CodeAt::Cut("the program shares more memory than was known".to_owned());
             }
             let line = match &steps.end {
-                RunEnd::Asks(line) => line.clone(),
+                RunEnd::Asks(line) => line,
                 RunEnd::Ended(values, messages) => {
-                    return self.ended(thread, (values.clone(), messages.clone(), lands), None);
+                    return self.ended(thread, (values.clone(), messages.clone(), walk.lands.clone()), None);
                 }
                 RunEnd::Failed(at, what, values) => {
                     let failed = (FailureKind::Program, at.clone(), what.clone());
-                    return self.ended(thread, (values.clone(), Messages::default(), lands), Some(failed));
+                    return self.ended(thread, (values.clone(), Messages::default(), walk.lands.clone()), Some(failed));
                 }
                 RunEnd::Misuse(at, what, values) => {
                     let failed = (FailureKind::Misuse, at.clone(), what.clone());
-                    return self.ended(thread, (values.clone(), Messages::default(), lands), Some(failed));
+                    return self.ended(thread, (values.clone(), Messages::default(), walk.lands.clone()), Some(failed));
                 }
                 RunEnd::Discarded => return CodeAt::Discarded,
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
@@ -824,8 +874,8 @@ impl CompiledProgram {
                     if self.is_stale {
                         return CodeAt::Cut("a loop that was not known".to_owned());
                     }
-                    let state =
-                        name_of(tape.iter().map(|v: &i64| v.to_le_bytes()).collect::<Vec<_>>().iter().map(|v| &v[..]));
+                    let tape: Vec<[u8; 8]> = self.runs.results(run).into_iter().map(i64::to_le_bytes).collect();
+                    let state = name_of(tape.iter().map(|v| &v[..]));
                     let site = CallSite { places: at.clone(), is_plain: false };
                     return CodeAt::Call(open.named(ModelCall { call: tso::Method::Read { x }.into(), state, site }));
                 }
@@ -837,8 +887,12 @@ impl CompiledProgram {
                 RunEnd::Needs(..) => return self.limit(&[], "a lock"),
                 RunEnd::NeedsMain => return CodeAt::Cut("`main` takes part".to_owned()),
             };
-            match self.answer(thread, &line, &mut results, (&tape, &mut open)) {
-                Ok(result) => tape.push(result),
+            match self.answer(thread, line, &mut results, (run, &mut open)) {
+                Ok(result) => {
+                    run = self.runs.after(run, result);
+                    let taken = walk.results.len() - results.len();
+                    walk.passed.push((run, taken, walk.lands.len()));
+                }
                 Err(at) => return if let CodeAt::Call(call) = *at { CodeAt::Call(open.named(call)) } else { *at },
             }
         }
@@ -889,19 +943,20 @@ impl CompiledProgram {
 
     /// Returns the results of a thread's calls in C that these results of calls of the model are.
     fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
-        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));
-        while let Some(steps) = self.batch(thread, &tape) {
+        let (mut run, mut results, mut open) =
+            (self.runs.first(thread), results.iter(), OpenOperations::on(self.network));
+        while let Some(steps) = self.batch(run) {
             let RunEnd::Asks(line) = &steps.end else { break };
             let own = results.by_ref().take(steps.calls.len()).map(|result| open.add(*result)).count();
             if own < steps.calls.len() {
                 break;
             }
-            match self.answer(thread, line, &mut results, (&tape, &mut open)) {
-                Ok(result) => tape.push(result),
+            match self.answer(thread, line, &mut results, (run, &mut open)) {
+                Ok(result) => run = self.runs.after(run, result),
                 Err(_) => break,
             }
         }
-        tape
+        self.runs.results(run)
     }
 
     /// Puts source lines in the place of addresses in braces.
@@ -943,8 +998,19 @@ impl CompiledProgram {
         thread: usize,
         line: &Line,
         results: &mut impl Iterator<Item = &'r Val>,
-        (tape, open): (&[i64], &mut OpenOperations),
+        (run, open): (RunNumber, &mut OpenOperations),
     ) -> Result<i64, Box<CodeAt>> {
+        let value = |result: &Val| match result {
+            Val::Bool(choice) => i64::from(*choice),
+            result => result.int().unwrap_or(0),
+        };
+        // A call that is known to have a result is not made again.
+        let is_one = |kind: &&str| ["read", "load", "cas", "xchg", "faa", "choose"].contains(kind);
+        if line.text.split(' ').next().is_some_and(|kind| is_one(&kind))
+            && let Some(result) = results.next()
+        {
+            return Ok(value(result));
+        }
         let words: Vec<&str> = line.text.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|w| w.parse::<i64>().ok()).unwrap_or(0);
         let at = |call: Call, k: usize| Box::new(CodeAt::Call(ModelCall::of(call, k, line)));
@@ -1001,7 +1067,7 @@ impl CompiledProgram {
                     Err(what) => return Err(Box::new(self.limit(&line.places, &format!("{what} is not supported")))),
                 };
                 let poll: Call = tso::Method::PollBy { w: way.into(), n: Node(to) }.into();
-                if !self.waits(thread, line, tape) {
+                if !self.waits(line, run) {
                     match results.next() {
                         None => return Err(at(crash::Method::Goes {}.into(), 0)),
                         Some(Val::Bool(false)) => return Ok(0),
@@ -1013,11 +1079,7 @@ impl CompiledProgram {
             }
             _ => return Err(Box::new(self.limit(&line.places, &format!("`{}` is not known", line.text)))),
         };
-        match results.next() {
-            Some(Val::Bool(choice)) => Ok(i64::from(*choice)),
-            Some(result) => Ok(result.int().unwrap_or(0)),
-            None => Err(at(call, 0)),
-        }
+        results.next().map(value).ok_or_else(|| at(call, 0))
     }
 
     /// Returns the call by which a thread reads a word that another one writes at its end.
@@ -1033,10 +1095,11 @@ impl CompiledProgram {
 
     /// True if the thread may as well wait for the completion. Then a poll that finds nothing leads back to itself. It may
     /// also lead to a second poll that does so, if both lead to the same state when they find something.
-    fn waits(&mut self, thread: usize, line: &Line, tape: &[i64]) -> bool {
+    fn waits(&mut self, line: &Line, run: RunNumber) -> bool {
         let in_order = self.network.completes_in_order;
-        let mut after = |known: &[i64]| -> Option<(Arc<Steps>, StateName)> {
-            let steps = self.batch(thread, known)?;
+        let mut after = |more: &[i64]| -> Option<(Arc<Steps>, StateName)> {
+            let run = more.iter().fold(run, |run, result| self.runs.after(run, *result));
+            let steps = self.batch(run)?;
             let state = match (steps.calls.first(), &steps.end) {
                 (Some(call), _) => call.state,
                 (None, RunEnd::Asks(line)) => line.state,
@@ -1048,14 +1111,13 @@ impl CompiledProgram {
             RunEnd::Asks(next) if steps.calls.is_empty() && next.text == line.text => Some(next.clone()),
             _ => None,
         };
-        let with = |more: &[i64]| [tape, more].concat();
-        let Some((steps, state)) = after(&with(&[0])) else { return false };
+        let Some((steps, state)) = after(&[0]) else { return false };
         if state == line.state || !in_order {
             return state == line.state;
         }
         let Some(again) = asks(&steps, line) else { return false };
-        let Some((_, third)) = after(&with(&[0, 0])) else { return false };
-        let found = (after(&with(&[1])), after(&with(&[0, 1])));
+        let Some((_, third)) = after(&[0, 0]) else { return false };
+        let found = (after(&[1]), after(&[0, 1]));
         third == again.state && matches!(found, (Some((_, a)), Some((_, b))) if a == b && a != 0)
     }
 }

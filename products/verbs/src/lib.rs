@@ -19,6 +19,7 @@ mod probes;
 mod process;
 mod races;
 mod setup;
+mod tree;
 
 pub use self::code::{FailureKind, RecordedValues};
 pub use self::compile::Toolchain;
