@@ -246,8 +246,14 @@ static void report(char kind, const char *format, va_list all)
 	}
 	append(&learned, text, (size_t)n + 1);
 }
+/* What a thread does behind the end of its program does not happen. Programs of other nodes see what it changes, and its records are seen. */
+static void ends_with_program(void)
+{
+	if (mw_thread >= 0 && mw_thread != EPILOGUE && !mw_is_main() && mw_is_over()) mw_ended("");
+}
 void mw_call(const char *format, ...)
 {
+	if (mw_program >= 0) ends_with_program();
 	spins = loads = 0;
 	va_list all;
 	va_start(all, format);
@@ -269,8 +275,10 @@ static int64_t answered(void)
 	mw_own_free(text);
 	return result;
 }
+static int changes_memory(const char *call) { return !strncmp(call, "cas ", 4) || !strncmp(call, "xchg ", 5) || !strncmp(call, "faa ", 4); }
 int64_t mw_ask(const char *format, ...)
 {
+	if (mw_program >= 0 && changes_memory(format)) ends_with_program();
 	spins = loads = 0;
 	va_list all;
 	va_start(all, format);
@@ -316,6 +324,7 @@ void mw_ended(const char *how)
 {
 	char where[128] = "0";
 	mw_flush();
+	if (mw_is_main()) mw_call("over");
 	must_be_known();
 	mw_line("%.*s", (int)recorded_used, recorded);
 	mw_verbs_ended();
@@ -958,6 +967,7 @@ void mw_mowgli_outcome(const char *name, int64_t value)
 	mw_ready();
 	if (mw_thread < 0) mw_main_must_take_part("mowgli_outcome before the threads begin");
 	mw_flush();
+	ends_with_program();
 	int n = snprintf(recorded + recorded_used, sizeof recorded - recorded_used, "v %s %ld\n", name, (long)value);
 	if (recorded_used + (size_t)n >= sizeof recorded) mw_end('x', "a thread records more than 4096 bytes of outcomes");
 	recorded_used += (size_t)n;

@@ -155,6 +155,8 @@ void mw_unmaps(uintptr_t at, size_t n);
 void mw_has_first_values(uintptr_t at);
 void mw_serve(void);
 void mw_ended(const char *how) __attribute__((noreturn));
+/* True if the program has ended and this thread ends with it. */
+int mw_is_over(void);
 /* The end of a program whose `main` returns: nobody waits for the threads that it has not joined. */
 void mw_leaves_threads(void);
 /* Ends the run if this is a process that the set-up has forked. The explorer knows none of these. */

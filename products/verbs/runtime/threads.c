@@ -113,13 +113,17 @@ static void detaches(uint64_t id)
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
 	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id, "a detach"); mw_call("detached %lu", (unsigned long)id); }
 }
+/* The threads that a thread has started and not joined: nobody waits for them when it has ended. */
+static void leaves_own_threads(void)
+{
+	for (int k = 0; k < created; k++) if ((mw_open & ~started_on_nodes) >> k & 1) detaches((self << 8) + (uint64_t)k + 1);
+}
 void mw_leaves_threads(void)
 {
-	for (uint64_t k = 0; k < THREADS; k++) {
+	if (mw_is_main()) leaves_own_threads();
+	for (uint64_t k = 0; mw_thread < 0 && k < THREADS; k++) {
 		if (!(mw_open >> k & 1)) continue;
-		if (mw_thread < 0 && threads[k].is_of_node) closes(k + 1, "the end");
-		else if (mw_thread < 0) detaches(k + 1);
-		if (mw_is_main() && !(started_on_nodes >> k & 1)) detaches((self << 8) + k + 1);
+		if (threads[k].is_of_node) closes(k + 1, "the end"); else detaches(k + 1);
 	}
 }
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
@@ -205,8 +209,10 @@ HOOK(pid_t, __mowgli_gettid, (void), return numbered((pid_t)syscall(SYS_gettid),
 HOOK(int, __mowgli_sched_getcpu, (void), if (mw_thread >= 0) { mw_flush(); mw_unsure("sched_getcpu"); } return 0;)
 HOOK(pthread_t, pthread_self, (void), return own_id();)
 HOOK(int, pthread_equal, (pthread_t a, pthread_t b), return a == b;)
+/* Whether `main` waits for all threads but those that are detached. */
+static int joins_all;
 HOOK(void, mowgli_join, (void),
-	if (mw_thread < 0) mw_serve();
+	if (mw_thread < 0) { joins_all = 1; mw_serve(); }
 	mw_flush();
 	if (mw_thread == EPILOGUE) mw_open = 0;
 	for (uint64_t k = 1; mw_is_main() && k <= (uint64_t)created; k++) if (mw_open >> (k - 1) & 1) joined((self << 8) + k);)
@@ -876,6 +882,14 @@ static void waits_for_others(void)
 	for (int k = 0; has_ended >= 0; k++) for (size_t mark = mw_learned(); !(has_ended = mw_ask("other %d", k)); mw_forget(mark)) {}
 	mw_open = 0;
 }
+/* The program may have ended before a thread that it does not wait for. `main` that is no thread has code behind those that it joins, so
+ * that the thread may go on beside that. */
+int mw_is_over(void)
+{
+	int64_t has_ended = 1;
+	for (int k = 0; has_ended > 0; k++) has_ended = mw_ask("over %d", k);
+	return has_ended < 0 && (mw_main || is_over());
+}
 static void ends_value(unsigned k)
 {
 	void *v = value_of(k), *none = NULL;
@@ -893,6 +907,7 @@ __attribute__((noreturn)) static void ends(void *result)
 	/* A destructor may set values again. */
 	for (; keys_done < KEYS * PTHREAD_DESTRUCTOR_ITERATIONS; keys_done++) ends_value((unsigned)keys_done % KEYS);
 	leaves_locks();
+	if (!mw_is_main() && !joins_all) leaves_own_threads();
 	uintptr_t base = mw_base;
 	mw_enters_nowhere();
 	mw_learn("end", 3);

@@ -40,6 +40,10 @@ use crate::tree::{RunNumber, RunTree};
 /// The most queue pairs of a thread to one node, as in litmus tests.
 const LAST_QUEUE: u8 = 9;
 
+/// The word by which a thread tells that it has ended, and that by which `main` tells that its program has.
+const ENDED: &str = "ended";
+const OVER: &str = "over";
+
 /// The values that an execution has recorded, by name.
 pub type RecordedValues = Vec<(String, i64)>;
 
@@ -171,8 +175,8 @@ pub(crate) struct CompiledProgram {
     receivers: BTreeMap<u64, usize>,
     /// The starter of each thread that another thread starts. They come behind the others.
     starters: Vec<usize>,
-    /// The threads that others join, each with the node of the other one.
-    joined: BTreeMap<usize, u8>,
+    /// The words by which threads tell of their ends, each with the node of a thread that reads it.
+    ends: BTreeSet<(usize, &'static str, u8)>,
     /// The memory that threads have allocated, as the processes know it.
     known_blocks: Vec<(u64, u64)>,
     /// The words to which additions overflow, as the processes know them.
@@ -267,7 +271,7 @@ impl CompiledProgram {
             numbers: BTreeMap::new(),
             receivers: BTreeMap::new(),
             starters: Vec::new(),
-            joined: BTreeMap::new(),
+            ends: BTreeSet::new(),
             known_blocks: Vec::new(),
             known_wraps: BTreeSet::new(),
             network,
@@ -512,10 +516,13 @@ impl CompiledProgram {
                 .zip(function.parse().ok().zip(argument.parse().ok()))
                 .map(|(new, start)| self.spawned(thread, new, start)),
             ["detached", id] => id.parse().ok().map(|id| {
-                self.made.detached.extend(self.thread_known_as(thread, id));
+                self.is_stale |= self.thread_known_as(thread, id).is_some_and(|left| self.made.detached.insert(left));
                 Vec::new()
             }),
-            ["ended", result] => result.parse().ok().map(|result| self.ends(thread, result)),
+            ["ended", result] => {
+                result.parse().ok().map(|result| self.ends(thread, ENDED, &[("result", result), (ENDED, 1)]))
+            }
+            ["over"] => Some(self.ends(thread, OVER, &[(OVER, 1)])),
             ["op", ..] => {
                 PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op, &line.places) {
                     Ok(calls) => Some(calls),
@@ -542,6 +549,12 @@ impl CompiledProgram {
         self.made.threads.iter().enumerate().position(known)
     }
 
+    /// Lists the other threads of the process of a thread.
+    fn others(&self, thread: usize) -> impl Iterator<Item = usize> + '_ {
+        let of_process = |t: usize| self.process.process_of(t);
+        (0..self.made.threads.len()).filter(move |&t| t != thread && of_process(t) == of_process(thread))
+    }
+
     /// Returns the calls by which a thread starts its thread number `k` on a node. The new one waits for the word that they write last.
     fn spawned(&mut self, thread: usize, (k, node): (u64, u8), (function, argument): (i64, i64)) -> Vec<Call> {
         let starter = self.made.threads[thread].1;
@@ -553,19 +566,19 @@ impl CompiledProgram {
             self.starters.push(thread);
             self.made.threads.len() - 1
         });
-        let mut calls = self.tells(thread, new, node, [("argument", argument), ("started", function)]);
+        let mut calls = self.tells(thread, new, node, &[("argument", argument), ("started", function)]);
         calls.push(tso::Method::Mfence {}.into());
         calls
     }
 
     /// Returns the calls by which a thread writes words about a thread that are on a node, in this order. To another node they go by the
     /// last queue pair, behind all that the thread has written.
-    fn tells(&mut self, thread: usize, about: usize, node: u8, words: [(&str, i64); 2]) -> Vec<Call> {
+    fn tells(&mut self, thread: usize, about: usize, node: u8, words: &[(&str, i64)]) -> Vec<Call> {
         let own = self.made.threads[thread].0;
         let w = Way { queue: LAST_QUEUE, signalled: false, strict: true, ..Way::USUAL };
         let mut calls: Vec<Call> = if own == node { Vec::new() } else { vec![tso::Method::Mfence {}.into()] };
-        for (name, v) in words {
-            let x = self.word(&format!("{name}_{}", about + 1), node, 0);
+        for &(name, v) in words {
+            let x = self.word_about(name, about, node);
             calls.push(match own == node {
                 true => tso::Method::Write { x, v: Val::Int(v) }.into(),
                 false => tso::Method::PutBy { w: w.into(), x, y: self.constant(own, v) }.into(),
@@ -574,10 +587,27 @@ impl CompiledProgram {
         calls
     }
 
-    /// Returns the calls by which a thread tells those that join it of its end.
-    fn ends(&mut self, thread: usize, result: i64) -> Vec<Call> {
-        let Some(&node) = self.joined.get(&thread) else { return Vec::new() };
-        self.tells(thread, thread, node, [("result", result), ("ended", 1)])
+    /// Returns the calls by which a thread tells those who read this word of its end.
+    fn ends(&mut self, thread: usize, word: &str, words: &[(&str, i64)]) -> Vec<Call> {
+        let is_own = |(t, name, _): &&(usize, &str, u8)| *t == thread && *name == word;
+        let nodes: Vec<u8> = self.ends.iter().filter(is_own).map(|(.., node)| *node).collect();
+        nodes.into_iter().flat_map(|node| self.tells(thread, thread, node, words)).collect()
+    }
+
+    /// Returns the word of a node that tells something about a thread.
+    fn word_about(&mut self, name: &str, thread: usize, node: u8) -> Loc {
+        let own = self.made.threads[thread].0;
+        let of = if node == own { String::new() } else { format!("_on_{node}") };
+        self.word(&format!("{name}_{}{of}", thread + 1), node, 0)
+    }
+
+    /// True if the program does not wait for a thread: somebody has detached it or left it, or it is started by such a thread.
+    pub(crate) fn is_left(&self, mut thread: usize) -> bool {
+        let first = self.made.threads.len() - self.starters.len();
+        while thread >= first && !self.made.detached.contains(&thread) {
+            thread = self.starters[thread - first];
+        }
+        self.made.detached.contains(&thread)
     }
 
     /// Returns the way by which a thread uses a queue pair, and the nodes of the two sides.
@@ -1022,21 +1052,20 @@ impl CompiledProgram {
             "faa" => tso::Method::FAA { x: self.loc(x), v: v(3) }.into(),
             "choose" => crash::Method::Goes {}.into(),
             "started" | "argument" => {
-                let name = format!("{}_{}", words[0], thread + 1);
-                tso::Method::Read { x: self.word(&name, self.made.threads[thread].0, 0) }.into()
+                tso::Method::Read { x: self.word_about(words[0], thread, self.made.threads[thread].0) }.into()
             }
             "joined" | "result" => {
                 let Some(other) = self.thread_known_as(thread, x) else {
                     return Err(Box::new(self.limit(&line.places, "a join of what is no thread is not supported")));
                 };
-                let name = if words[0] == "joined" { "ended" } else { "result" };
-                self.reads_end(thread, other, name)?
+                self.reads_end(thread, other, if words[0] == "joined" { ENDED } else { "result" })?
             }
-            "other" => {
-                let of_process = |t: usize| self.process.process_of(t);
-                let is_other = |t: &usize| *t != thread && of_process(*t) == of_process(thread);
-                let Some(other) = (0..self.made.threads.len()).filter(is_other).nth(x as usize) else { return Ok(-1) };
-                self.reads_end(thread, other, "ended")?
+            "over" if !self.is_left(thread) => return Ok(0),
+            "other" | "over" => {
+                let ends_program = |t: &usize| words[0] == "other" || !self.is_left(*t);
+                let Some(other) = self.others(thread).filter(ends_program).nth(x as usize) else { return Ok(-1) };
+                let is_of_main = words[0] == "over" && self.process.is_main(other);
+                self.reads_end(thread, other, if is_of_main { OVER } else { ENDED })?
             }
             "landed" => {
                 let memory = (x, number(2) as u64);
@@ -1085,8 +1114,8 @@ impl CompiledProgram {
     /// Returns the call by which a thread reads a word that another one writes at its end.
     fn reads_end(&mut self, thread: usize, other: usize, word: &str) -> Result<Call, Box<CodeAt>> {
         let node = self.made.threads[thread].0;
-        self.is_stale |= self.joined.insert(other, node).is_none();
-        let x = self.word(&format!("{word}_{}", other + 1), node, 0);
+        self.is_stale |= self.ends.insert((other, if word == OVER { OVER } else { ENDED }, node));
+        let x = self.word_about(word, other, node);
         if self.is_stale {
             return Err(Box::new(CodeAt::Cut("a join that was not known".to_owned())));
         }

@@ -339,7 +339,6 @@ fn finished(
             None => {}
         }
         let Some((values, failure)) = epilogue else { continue };
-        names_what_the_end_may_cut(code, &endings);
         let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
@@ -435,14 +434,6 @@ fn is_confirmed(code: &mut CompiledProgram, seek: &Seek, results: &[Vec<Val>]) -
             end.is_some() && has_ended == stuck.threads[thread].waits.is_none()
         }),
     }
-}
-
-/// Names the records of threads that nobody joins. The program may end before such a record, and no execution here does.
-fn names_what_the_end_may_cut(code: &mut CompiledProgram, endings: &[ThreadEnding]) {
-    let is_cut = |e: &&ThreadEnding| code.made.detached.contains(&e.thread) && !e.values.is_empty();
-    let Some(thread) = endings.iter().find(is_cut).map(|e| e.thread + 1) else { return };
-    let what = "an end of the program before a thread that is not joined has recorded its outcomes".to_owned();
-    code.unseen.entry(what).or_insert_with(|| format!("thread {thread}"));
 }
 
 /// Returns the threads that wait for ever in the execution with these ends, because they have polled the completion of a SEND that
@@ -667,10 +658,10 @@ fn ended(code: &mut CompiledProgram, standstill: &Standstill) -> Vec<ThreadEndin
     endings
 }
 
-/// True if those that wait are detached: the program ends without them.
+/// True if nobody waits for those that wait: the program ends without them.
 fn waits_for_nobody(code: &CompiledProgram, standstill: &Standstill) -> bool {
     let mut waiting = standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some());
-    waiting.all(|(thread, _)| code.made.detached.contains(&thread))
+    waiting.all(|(thread, _)| code.is_left(thread))
 }
 
 /// Counts the races of runs, and describes those that no run had before.

@@ -115,7 +115,7 @@ pub(crate) struct CallBatch {
 pub(crate) struct Setup {
     /// The node of each thread, and its number as the program knows it.
     pub(crate) threads: Vec<(u8, u64)>,
-    /// The detached threads. The end of the program does not wait for them.
+    /// The threads that were detached, or that their starters have left without a join.
     pub(crate) detached: BTreeSet<usize>,
     /// The accesses of `main` after it has started so many threads.
     pub(crate) window: Vec<MemoryAccess>,

@@ -103,6 +103,11 @@ impl Processes {
         self.owners.get(thread).map_or(0, |(process, _)| *process)
     }
 
+    /// True of `main` of a program, if it is a thread.
+    pub(crate) fn is_main(&self, thread: usize) -> bool {
+        !self.has_epilogue && self.owners.get(thread).is_some_and(|(_, number)| *number == 0)
+    }
+
     /// Adds a thread that another thread starts.
     pub(crate) fn add(&mut self, starter: usize) {
         let (process, _) = self.owners.get(starter).copied().unwrap_or_default();

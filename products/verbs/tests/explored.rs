@@ -720,6 +720,19 @@ fn what_is_sent_by_tcp_does_not_wait_for_a_card() {
     let server = node(folder.path(), "server", &[receives, by_tcp], &[]);
     let right = two_programs("explore", &server, &client, &["--races"]);
     assert!(right.code == 0 && right.out.contains("none has a race"), "{}", right.out);
+    // The end of a program ends its threads, which may not have sent by then.
+    for (waits, code) in [("pthread_join(t, 0);", 0), ("", 1)] {
+        let thread = "#include <pthread.h>\nstatic void *sends(void *at) { send((int)(intptr_t)at, \"x\", 1, 0); return at; }\nint main(";
+        let starts = format!("pthread_t t; pthread_create(&t, 0, sends, (void *)(intptr_t)line); {waits}");
+        let client = node(folder.path(), "client", &[("int main(", thread), ("\tclose(line);", &starts)], &[]);
+        let ran = two_programs("explore", &server, &client, &[]);
+        assert!(
+            ran.code == code && ran.out.contains("waits for ever in") == (code == 1),
+            "{waits}: {}{}",
+            ran.out,
+            ran.err
+        );
+    }
 }
 
 /// A ping-pong of messages, in the manner of rc_pingpong of rdma-core: one program is server and client.
@@ -1040,8 +1053,16 @@ fn threads_end_and_wait_for_time_as_they_do() {
     says("ends.c", 30, &[], (1, "waits for ever"));
     has_outcomes("ends.c", 31, &[], &[&[1]]);
     has_outcomes("ends.c", 32, &[], &[&[1]]);
-    says("ends.c", 33, &[], (3, "complete except for an end of the program before a thread that is not joined"));
+    has_outcomes("ends.c", 33, &[], &[&[], &[5]]);
     has_outcomes("ends.c", 34, &[], &[&[0], &[1]]);
+    has_outcomes("ends.c", 35, &[], &[&[0, 0], &[0, 1], &[1, 0], &[1, 1], &[0], &[1]]);
+    has_outcomes("ends.c", 36, &[], &[&[0], &[0, 1], &[0, 1, 2], &[1, 1], &[1, 1, 2]]);
+    has_outcomes("ends.c", 37, &[], &[&[5]]);
+    has_outcomes("ends.c", 38, &[], &[&[5]]);
+    has_outcomes("ends.c", 39, &[], &[&[], &[5]]);
+    has_outcomes("ends.c", 40, &[], &[&[]]);
+    says("ends.c", 41, &[], (1, "abort() is called"));
+    has_outcomes("ends.c", 42, &[], &[&[5]]);
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

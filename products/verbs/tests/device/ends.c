@@ -398,4 +398,46 @@ int main(void) { pthread_create(&t, 0, records, 0); }
 __attribute__((destructor)) static void looks(void) { mowgli_outcome("n", x); }
 static void *writes(void *none) { x = 1; return none; }
 int main(void) { pthread_create(&t, 0, writes, 0); }
+#elif K == 35 /* nor for one that writes what `main` reads, before it records what it has read */
+static void *writes(void *none) { y = 1; uint64_t v = x; mowgli_outcome("v", (int64_t)v); return none; }
+int main(void)
+{
+	pthread_create(&t, 0, writes, 0);
+	x = 1;
+	uint64_t v = y;
+	mowgli_outcome("of main", (int64_t)v);
+}
+#elif K == 36 /* a record before a write is there if `main` sees the write */
+static void *records(void *none) { mowgli_outcome("n", 1); y = 1; mowgli_outcome("n", 2); return none; }
+int main(void)
+{
+	pthread_create(&t, 0, records, 0);
+	uint64_t v = y;
+	mowgli_outcome("of main", (int64_t)v);
+}
+#elif K == 37 || K == 38 /* `main` waits for a thread that it does not join: by a semaphore, or as the last thread does */
+static sem_t s;
+static void *records(void *none) { mowgli_outcome("n", 5); sem_post(&s); return none; }
+int main(void)
+{
+	sem_init(&s, 0, 0);
+	pthread_create(&t, 0, records, 0);
+	if (K == 38) pthread_exit(NULL);
+	sem_wait(&s);
+}
+#elif K == 39 /* nobody waits for a thread that a thread has left */
+static void *records(void *none) { mowgli_outcome("n", 5); return none; }
+static void *starts(void *none) { pthread_create(&u, 0, records, 0); return none; }
+int main(void) { pthread_create(&t, 0, starts, 0); pthread_join(t, 0); }
+#elif K == 40 /* nor for one that waits, and that a detached thread joins */
+static void *waits(void *none) { while (!x) {} return none; }
+static void *joins(void *none) { pthread_create(&u, 0, waits, 0); pthread_join(u, 0); return none; }
+int main(void) { pthread_create(&t, 0, joins, 0); pthread_detach(t); x = 0; }
+#elif K == 41 /* a failure before the end is one */
+static void *fails(void *none) { if (x) abort(); return none; }
+int main(void) { pthread_create(&t, 0, fails, 0); x = 1; }
+#elif K == 42 /* mowgli_join waits for all threads */
+static void *records(void *none) { mowgli_outcome("n", 5); return none; }
+static void *starts(void *none) { pthread_create(&u, 0, records, 0); return none; }
+int main(void) { mowgli_node(2, starts, 0); mowgli_join(); }
 #endif
