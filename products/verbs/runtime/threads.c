@@ -99,13 +99,31 @@ static void closes(uint64_t id, const char *call)
 	if (is_own && mw_thread >= 0 && mw_thread != EPILOGUE && !(mw_open >> k & 1)) mw_end('f', "%s of a thread that was joined or detached", call);
 	mw_open &= ~(1ul << k);
 }
-static int64_t joined(uint64_t id)
+/* A time that is over at any moment is a choice. */
+static int is_over(void) { return mw_ask("choose") != 0; }
+/* What is not to be had is tried once, or until a time. At a time that no clock shows it is not awaited. */
+enum { TRIES = 1, UNTIL = 2, NEVER = 3 };
+static int is_awaited_by(int tries) { return tries != TRIES && tries != NEVER; }
+static int is_given_up(int tries) { return tries == TRIES ? EBUSY : tries == NEVER ? EINVAL : tries == UNTIL && is_over() ? ETIMEDOUT : 0; }
+static int is_time(const struct timespec *t)
+{
+	mw_look(&t->tv_nsec, sizeof t->tv_nsec);
+	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
+}
+/* True of the clocks by which glibc waits. */
+static int is_awaited(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
+static int is_time_of(clockid_t clock, const struct timespec *t) { return is_awaited(clock) && is_time(t); }
+static int joined(uint64_t id, int64_t *result, int tries)
 {
 	mw_flush();
-	closes(id, "a join");
-	if (mw_thread == EPILOGUE) return 0;
-	for (size_t mark = mw_learned(); !mw_ask("joined %lu", (unsigned long)id); mw_forget(mark)) {}
-	return mw_ask("result %lu", (unsigned long)id);
+	if (!tries) closes(id, "a join");
+	*result = 0;
+	int why = 0, is_ended = mw_thread == EPILOGUE;
+	for (size_t mark = mw_learned(); !is_ended && !(is_ended = mw_ask("joined %lu", (unsigned long)id) != 0) && !(why = is_given_up(tries)); mw_forget(mark)) {}
+	if (why) return why;
+	if (tries) closes(id, "a join");
+	if (mw_thread != EPILOGUE) *result = mw_ask("result %lu", (unsigned long)id);
+	return 0;
 }
 /* The end of a program does not wait for it. */
 static void detaches(uint64_t id)
@@ -126,6 +144,8 @@ void mw_leaves_threads(void)
 		if (threads[k].is_of_node) closes(k + 1, "the end"); else detaches(k + 1);
 	}
 }
+/* A function of libc, and not that of the runtime, which takes what it is given for memory of the program. */
+#define OF_LIBC(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define HOOK(type, name, parameters, ...) ENTRY(name); type mw_##name parameters { __VA_ARGS__ }
 /* Attributes are memory of the program, which libc reads and writes. */
 typedef int uses(void *, long, long);
@@ -185,15 +205,25 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	mw_put(id, &own, sizeof own);
 	return 0;)
 static pthread_t own_id(void) { return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self; }
-HOOK(int, pthread_join, (pthread_t id, void **result),
-	if (id == own_id()) return EDEADLK;
+static int joins_pthread(pthread_t id, void **result, int tries)
+{
+	int64_t own;
+	if (id == own_id()) return tries == TRIES ? EBUSY : EDEADLK;
 	if (mw_thread < 0) {
-		if (result) mw_main_must_take_part("pthread_join asks for a result");
+		if (result || tries) mw_main_must_take_part("pthread_join asks for a result, or is given up");
 		mw_serve();
 	}
-	void *own = (void *)(intptr_t)joined(id);
-	if (result) mw_put(result, &own, sizeof own);
-	return 0;)
+	int why = joined(id, &own, tries);
+	if (!why && result) mw_put(result, &own, sizeof own);
+	return why;
+}
+HOOK(int, pthread_join, (pthread_t id, void **result), return joins_pthread(id, result, 0);)
+HOOK(int, pthread_tryjoin_np, (pthread_t id, void **result), return joins_pthread(id, result, TRIES);)
+/* glibc waits without an end if the time or the clock is none. */
+HOOK(int, pthread_timedjoin_np, (pthread_t id, void **result, const struct timespec *t),
+	return joins_pthread(id, result, t && is_time(t) ? UNTIL : 0);)
+HOOK(int, pthread_clockjoin_np, (pthread_t id, void **result, clockid_t clock, const struct timespec *t),
+	return joins_pthread(id, result, t && is_time_of(clock, t) ? UNTIL : 0);)
 HOOK(int, pthread_detach, (pthread_t id), detaches(id); return 0;)
 /* Numbers of processes and threads, which no process of a system has. A process that the set-up starts keeps its own. */
 enum { PROCESS = 1 << 23 };
@@ -215,16 +245,17 @@ HOOK(void, mowgli_join, (void),
 	if (mw_thread < 0) { joins_all = 1; mw_serve(); }
 	mw_flush();
 	if (mw_thread == EPILOGUE) mw_open = 0;
-	for (uint64_t k = 1; mw_is_main() && k <= (uint64_t)created; k++) if (mw_open >> (k - 1) & 1) joined((self << 8) + k);)
+	for (uint64_t k = 1; mw_is_main() && k <= (uint64_t)created; k++) if (mw_open >> (k - 1) & 1) joins_pthread((self << 8) + k, NULL, 0);)
 HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthread_create(id, NULL, (void *(*)(void *))fn, arg);)
 HOOK(int, thrd_join, (thrd_t id, int *result),
+	int64_t own;
 	if (id == own_id()) return thrd_error;
 	if (mw_thread < 0) {
 		if (result) mw_main_must_take_part("thrd_join asks for a result");
 		mw_serve();
 	}
-	int own = (int)joined(id);
-	if (result) mw_put(result, &own, sizeof own);
+	joined(id, &own, 0);
+	if (result) mw_put(result, &own, sizeof *result);
 	return thrd_success;)
 HOOK(int, thrd_detach, (thrd_t id), detaches(id); return thrd_success;)
 HOOK(thrd_t, thrd_current, (void), return mw_pthread_self();)
@@ -299,18 +330,6 @@ static void holds(const void *lock, int64_t times)
 	held[i].times += times;
 	if (!held[i].times) held[i] = held[--held_count];
 }
-/* A time that is over at any moment is a choice. */
-static int is_over(void) { return mw_ask("choose") != 0; }
-/* A lock that is not free is tried once, or until a time. At a time that no clock shows it is not awaited. */
-enum { TRIES = 1, UNTIL = 2, NEVER = 3 };
-static int is_time(const struct timespec *t)
-{
-	mw_look(&t->tv_nsec, sizeof t->tv_nsec);
-	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
-}
-/* True of the clocks by which glibc waits. */
-static int is_awaited(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
-static int is_time_of(clockid_t clock, const struct timespec *t) { return is_awaited(clock) && is_time(t); }
 /* Returns the number by which functions of C11 name an error. */
 static int thrd_of(int why)
 {
@@ -372,10 +391,9 @@ static int lock(pthread_mutex_t *m, const char *call, int tries)
 			return EOWNERDEAD;
 		}
 		if (was == LEFT) continue;
-		if (tries == TRIES) return EBUSY;
-		if (tries == NEVER) return EINVAL;
-		if (is_alone()) waits_alone(call);
-		if (tries && is_over()) return ETIMEDOUT;
+		if (is_awaited_by(tries) && is_alone()) waits_alone(call);
+		int why = is_given_up(tries);
+		if (why) return why;
 	}
 	holds(m, 1);
 	held[held_at(m)].is_mutex = 1;
@@ -556,9 +574,9 @@ static int read_lock(void *l, const char *call, int tries)
 			if (compare_word(l, was, was + 1) == was) break;
 			continue;
 		}
-		if (tries == TRIES) return EBUSY;
-		if (is_alone()) waits_alone(call);
-		if (tries && is_over()) return ETIMEDOUT;
+		if (is_awaited_by(tries) && is_alone()) waits_alone(call);
+		int why = is_given_up(tries);
+		if (why) return why;
 	}
 	holds(l, 1);
 	return 0;
@@ -1023,7 +1041,12 @@ REFUSES(GOMP_parallel_loop_dynamic) REFUSES(GOMP_parallel_loop_guided) REFUSES(G
 REFUSES(GOMP_parallel_loop_nonmonotonic_dynamic) REFUSES(GOMP_parallel_loop_nonmonotonic_guided)
 REFUSES(GOMP_parallel_loop_nonmonotonic_runtime) REFUSES(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 REFUSES(GOMP_task) REFUSES(GOMP_barrier) REFUSES(__kmpc_fork_call) REFUSES(clone) REFUSES(pthread_cancel)
-REFUSES(pthread_kill) REFUSES(pthread_timedjoin_np) REFUSES(pthread_tryjoin_np) REFUSES(pthread_getattr_np) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
+REFUSES(pthread_kill) REFUSES(pthread_getcpuclockid) REFUSES(sem_open)
+/* A thread may look where its stack is. The stacks of threads here are not those of libc, and only `main` has its own. */
+HOOK(int, pthread_getattr_np, (pthread_t t, pthread_attr_t *to),
+	if (mw_thread >= 0) mw_flush();
+	if (mw_thread >= 0 || t != own_id()) mw_end('x', "pthread_getattr_np of a thread is not supported; give it what pthread_create was given");
+	return OF_LIBC(pthread_getattr_np)(OF_LIBC(pthread_self)(), to);)
 /* What changes nothing that a program computes. libc would take the number of a thread for an address. */
 /* The most bytes of a name, with its end. */
 enum { NAME = 16 };
@@ -1166,8 +1189,6 @@ static void *begins(void *none)
 	}
 	ends(run(fn, arg));
 }
-/* A function of libc, and not that of the runtime, which takes what it is given for memory of the program. */
-#define OF_LIBC(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 /* Starts a thread of libc on the stack of a thread of the program, where it gives `__thread` variables their first values. */
 static pthread_t starts_on(int thread, void *(*fn)(void *))
 {
