@@ -854,9 +854,19 @@ HOOK(int, __mowgli_sched_yield, (void), return yields();)
 HOOK(void, __mowgli_thrd_yield, (void), yields();)
 HOOK(int, __mowgli_usleep, (unsigned n), (void)n; return yields();)
 HOOK(unsigned, __mowgli_sleep, (unsigned n), (void)n; return (unsigned)yields();)
-HOOK(int, __mowgli_nanosleep, (const void *a, void *b), (void)a; (void)b; return yields();)
-HOOK(int, __mowgli_thrd_sleep, (const void *a, void *b), (void)a; (void)b; return yields();)
-HOOK(int, __mowgli_clock_nanosleep, (int c, int f, const void *a, void *b), (void)c; (void)f; (void)a; (void)b; return yields();)
+/* A clock by which nobody sleeps is not the same to Linux as one that does not exist. */
+static int sleeps_by(clockid_t clock, const struct timespec *t)
+{
+	if (mw_thread >= 0) mw_flush();
+	if (clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE) return ENOTSUP;
+	if (clock == CLOCK_THREAD_CPUTIME_ID || clock_getres(clock, NULL)) return EINVAL;
+	mw_look(&t->tv_sec, sizeof t->tv_sec);
+	if (!is_time(t) || t->tv_sec < 0) return EINVAL;
+	return yields();
+}
+HOOK(int, __mowgli_nanosleep, (const struct timespec *t, void *left), (void)left; int why = sleeps_by(CLOCK_REALTIME, t); return why ? fails(why) : 0;)
+HOOK(int, __mowgli_thrd_sleep, (const struct timespec *t, void *left), (void)left; return sleeps_by(CLOCK_REALTIME, t) ? -2 : 0;)
+HOOK(int, __mowgli_clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, void *left), (void)flags; (void)left; return sleeps_by(clock, t);)
 /* Time: a call in a thread may be much later than the one before, or at the same time. In the set-up it passes slowly, and is the same in
  * each run. */
 enum { LATER = 8 };
@@ -875,8 +885,12 @@ static void put_time(long *to, const char *call, long divides)
 	long both[2] = { at / 1000000000, at % 1000000000 / divides };
 	mw_put(to, both, sizeof both);
 }
-HOOK(int, __mowgli_clock_gettime, (clockid_t c, struct timespec *to), (void)c; put_time((long *)to, "clock_gettime", 1); return 0;)
-HOOK(int, __mowgli_timespec_get, (struct timespec *to, int base), put_time((long *)to, "timespec_get", 1); return base;)
+HOOK(int, __mowgli_clock_gettime, (clockid_t c, struct timespec *to),
+	if (mw_thread >= 0) mw_flush();
+	if (clock_getres(c, NULL)) return -1;
+	put_time((long *)to, "clock_gettime", 1);
+	return 0;)
+HOOK(int, __mowgli_timespec_get, (struct timespec *to, int base), if (mw_thread >= 0) mw_flush(); if (base != TIME_UTC) return 0; put_time((long *)to, "timespec_get", 1); return base;)
 HOOK(int, __mowgli_gettimeofday, (void *to, void *zone), (void)zone; put_time(to, "gettimeofday", 1000); return 0;)
 HOOK(time_t, __mowgli_time, (time_t *to),
 	time_t at = time_is("time") / 1000000000;
