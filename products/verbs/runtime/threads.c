@@ -1026,6 +1026,12 @@ HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned
 	mw_ready();
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
 	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
+/* An index that is not one of its array: see compile.rs. The compiler says where the array is used, of what type it is, and of what its index. */
+struct index_use { const char *file; unsigned line, column; const struct { unsigned short kind, info; char name[]; } *array, *index; };
+HOOK(void, __ubsan_handle_out_of_bounds, (const struct index_use *use, long index),
+	mw_ready();
+	if (mw_thread < 0) { fprintf(stderr, "%s:%u: index %ld of an array %s\n", use->file, use->line, index, use->array->name); abort(); }
+	mw_flush(); mw_end('f', "index %ld of an array %s", index, use->array->name);)
 HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
 static void exits(int code, const char *call)
 {

@@ -79,16 +79,17 @@ fn ended(command: &Command, status: std::io::Result<ExitStatus>) -> Result<(), E
     }
 }
 
-/// Returns the arguments of this compiler: hooks of their own for volatile accesses, and no warning of fences, which have one.
+/// Returns the arguments of this compiler: hooks of their own for volatile accesses, and a call at an index outside of its array. Fences
+/// have a hook, so they need no warning.
 fn own_flags(cc: &OsStr) -> Result<&'static [&'static str], Error> {
     let name = || cc.to_string_lossy().into_owned();
     let version = Command::new(cc).arg("--version").output();
     let version = version.map_err(|why| Error::Tool { name: name(), why: why.to_string() })?;
     let is_clang = String::from_utf8_lossy(&version.stdout).contains("clang");
     Ok(if is_clang {
-        &["-mllvm", "-tsan-distinguish-volatile"]
+        &["-mllvm", "-tsan-distinguish-volatile", "-fsanitize=array-bounds"]
     } else {
-        &["--param=tsan-distinguish-volatile=1", "-Wno-tsan"]
+        &["--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fsanitize=bounds"]
     })
 }
 
