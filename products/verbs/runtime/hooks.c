@@ -998,7 +998,7 @@ static int is_handler(const struct sigaction *a) { return a->sa_handler != SIG_D
 static void fails(int signal, siginfo_t *info, void *context)
 {
 	struct sigaction *own = &handlers[signal];
-	if (signal != SIGVTALRM && is_handler(own)) {
+	if (signal != SIGVTALRM && is_handler(own) && !mw_settings_block(signal)) {
 		if (mw_nested) mw_end('x', "%s in a function of libc, with a handler of the program, is not supported", strsignal(signal));
 		/* The store that it has announced is not done. */
 		pending.n = 0;

@@ -135,9 +135,13 @@ void mw_threads_begin(void);
 void mw_threads_lines(void);
 void mw_threads_state(void);
 void mw_variables_state(void);
-/* The settings of this thread, of one that `main` starts, and of one with attributes. A thread begins with those that its number says. */
+/* The settings of this thread, of one that `main` starts, and of one with attributes. A thread begins with those that its number says, and
+ * may block a signal. */
 void mw_settings_state(void);
 void mw_settings_start(int thread);
+/* The error with which a thread with these attributes is not started, or 0. */
+int mw_settings_fail(const void *attributes);
+int mw_settings_block(int signal);
 void mw_settings_of_attributes(const void *attributes, unsigned long id);
 void mw_settings_begin(uint64_t id);
 void mw_runs(int thread, uint64_t id, int node);

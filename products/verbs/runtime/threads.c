@@ -196,7 +196,8 @@ HOOK(int, pthread_setcancelstate, (int v, int *before), return says(0, v, before
 HOOK(int, pthread_setcanceltype, (int v, int *before), return says(1, v, before);)
 HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
 	uint64_t own;
-	int state = PTHREAD_CREATE_JOINABLE;
+	int state = PTHREAD_CREATE_JOINABLE, why = attr ? mw_settings_fail(attr) : 0;
+	if (why) return why;
 	mw_window_begins();
 	start(0, fn, arg, &own);
 	if (attr) found(attr, sizeof *attr, "pthread_attr_getdetachstate", &state);
@@ -1100,7 +1101,7 @@ LACKS_IN_THREADS(system) LACKS_IN_THREADS(popen) LACKS_IN_THREADS(execl) LACKS_I
 LACKS_IN_THREADS(execvp) LACKS_IN_THREADS(execve) LACKS_IN_THREADS(signal) LACKS_IN_THREADS(sigaction) LACKS_IN_THREADS(raise)
 LACKS_IN_THREADS(kill) LACKS_IN_THREADS(alarm) LACKS_IN_THREADS(setitimer) LACKS_IN_THREADS(pause) LACKS_IN_THREADS(sigwait)
 LACKS_IN_THREADS(makecontext) LACKS_IN_THREADS(setcontext) LACKS_IN_THREADS(swapcontext)
-LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid) LACKS_IN_THREADS(pthread_sigmask)
+LACKS_IN_THREADS(sigsuspend) LACKS_IN_THREADS(wait) LACKS_IN_THREADS(waitpid)
 
 HOOK(int, __mowgli_rand_r, (unsigned *seed),
 	if (mw_thread >= 0) mw_load(seed, sizeof *seed);

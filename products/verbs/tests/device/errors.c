@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile int x;
 /* Ends the program at the first call whose result is another one. */
 #define IS(call, expected) do { if ((call) != (expected)) { mowgli_outcome(#call, __LINE__); abort(); } } while (0)
 #define FAILS(call, why) do { errno = 0; IS(call, -1); IS(errno, why); } while (0)
-#if K < 8
+#if K != 8 && K != 9
 static void *tries(void *none);
 int main(void)
 {
@@ -159,7 +161,7 @@ static void *tries(void *none)
 	IS(pthread_getname_np(pthread_self(), own, sizeof own), ERANGE);
 	return none;
 }
-#elif K >= 8 /* objects of verbs that others use, destroyed by `main`, or one of them by a thread */
+#elif K == 8 || K == 9 /* objects of verbs that others use, destroyed by `main`, or one of them by a thread */
 #include <node.h>
 static uint64_t a, b;
 static struct node one, two;
@@ -185,5 +187,73 @@ int main(void)
 	IS(ibv_dealloc_pd(one.pd), 0);
 	IS(ibv_close_device(one.device), 0);
 	mowgli_outcome("end", 1);
+}
+#elif K == 10 /* waits for time, with times and clocks that are none */
+static void *tries(void *none)
+{
+	struct timespec no = { 0, 0 }, below = { 0, -1 }, above = { 0, 1000000000 }, negative = { -1, 0 }, now;
+	FAILS(nanosleep(&below, 0), EINVAL);
+	FAILS(nanosleep(&above, &now), EINVAL);
+	FAILS(nanosleep(&negative, 0), EINVAL);
+	IS(nanosleep(&no, 0), 0);
+	IS(clock_nanosleep(CLOCK_MONOTONIC, 0, &above, 0), EINVAL);
+	IS(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &negative, 0), EINVAL);
+	IS(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &no, 0), 0);
+	IS(clock_nanosleep(CLOCK_BOOTTIME, 0, &no, 0), 0);
+	IS(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &no, 0), EINVAL);
+	IS(clock_nanosleep(CLOCK_MONOTONIC_RAW, 0, &no, 0), ENOTSUP);
+	IS(clock_nanosleep(77, 0, &no, 0), EINVAL);
+	IS(thrd_sleep(&above, 0), -2);
+	IS(thrd_sleep(&no, 0), 0);
+	IS(usleep(0), 0);
+	FAILS(clock_gettime(77, &now), EINVAL);
+	IS(timespec_get(&now, 77), 0);
+	return none;
+}
+#elif K == 11 /* what a usual user has no right to */
+static void *tries(void *none)
+{
+	struct sched_param one = { 1 }, no = { 0 }, many = { 100 };
+	FAILS(sched_setscheduler(0, SCHED_FIFO, &one), EPERM);
+	FAILS(sched_setscheduler(0, SCHED_RR, &many), EINVAL);
+	FAILS(sched_setscheduler(0, SCHED_FIFO, &no), EINVAL);
+	FAILS(sched_setparam(0, &one), EINVAL);
+	IS(pthread_setschedparam(pthread_self(), SCHED_RR, &one), EPERM);
+	IS(pthread_setschedparam(pthread_self(), SCHED_OTHER, &one), EINVAL);
+	IS(pthread_setschedprio(pthread_self(), 1), EINVAL);
+	IS(pthread_setschedprio(pthread_self(), 0), 0);
+	IS(sched_setscheduler(0, SCHED_BATCH, &no), 0);
+	IS(setpriority(PRIO_PROCESS, 0, 4), 0);
+	FAILS(setpriority(PRIO_PROCESS, 0, 3), EACCES);
+	FAILS(nice(-1), EPERM);
+	IS(nice(1), 5);
+	IS(sched_setscheduler(0, SCHED_IDLE, &no), 0);
+	FAILS(sched_setscheduler(0, SCHED_OTHER, &no), EPERM);
+	return none;
+}
+#elif K == 12 /* a join that does not wait */
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct timespec past, above = { 0, 1000000000 };
+static void *waits(void *none) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); (void)none; return &m; }
+static void *tries(void *none)
+{
+	pthread_t t;
+	void *result = 0;
+	pthread_mutex_lock(&m);
+	pthread_create(&t, 0, waits, 0);
+	IS(pthread_tryjoin_np(t, &result), EBUSY);
+	IS(pthread_timedjoin_np(t, &result, &past), ETIMEDOUT);
+	IS(pthread_tryjoin_np(pthread_self(), &result), EBUSY);
+	IS(pthread_timedjoin_np(pthread_self(), &result, &past), EDEADLK);
+	pthread_mutex_unlock(&m);
+	while (pthread_tryjoin_np(t, &result)) {}
+	IS(result, &m);
+	pthread_create(&t, 0, waits, 0);
+	IS(pthread_timedjoin_np(t, 0, 0), 0);
+	pthread_create(&t, 0, waits, 0);
+	IS(pthread_timedjoin_np(t, 0, &above), 0);
+	pthread_create(&t, 0, waits, 0);
+	while (pthread_clockjoin_np(t, &result, CLOCK_MONOTONIC, &past)) {}
+	return none;
 }
 #endif
