@@ -9,7 +9,7 @@ use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::judge::{Judged, judge};
 use mowgli_core::library::Libraries;
-use mowgli_core::search::outcome::{Outcome, Outcomes};
+use mowgli_core::search::outcome::Outcome;
 use mowgli_core::search::problem::{Found, Limits};
 use mowgli_core::search::refute::{CycleEnd, Edge, Refutation};
 use mowgli_core::search::runs::Stop;
@@ -150,10 +150,12 @@ pub fn concretised(
     let found = with_problem(&all, test, &chain, limits, |problem| {
         witness_of(problem, (&entry.specification, library), &is_wanted).ok_or_else(|| problem.outcomes())
     });
-    let (execution, witness) = found.map_err(|Outcomes { found, explored }| match explored.stop {
-        Some(stop) => wrong(format!("{implemented}: {stop}")),
-        None if !found.keys().any(is_wanted) => wrong(format!("no execution of {implemented} has ({})", wanted.text)),
-        None => wrong(format!("no execution of {implemented} with ({}) has a witness of local soundness", wanted.text)),
+    let (execution, witness) = found.map_err(|outcomes| match outcomes.all() {
+        Err(stop) => wrong(format!("{implemented}: {stop}")),
+        Ok(all) if !all.keys().any(is_wanted) => wrong(format!("no execution of {implemented} has ({})", wanted.text)),
+        Ok(_) => {
+            wrong(format!("no execution of {implemented} with ({}) has a witness of local soundness", wanted.text))
+        }
     })?;
     let of_implementation = all.without(library);
     let judged = judge(&of_implementation, &execution).map_err(|complaint| wrong(complaint.to_string()))?;
