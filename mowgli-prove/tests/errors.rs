@@ -170,6 +170,12 @@ fn parts_of_others_are_an_error() {
     let with = |name: Expr| {
         proof(copies().and(parts! { _x => name => ObjectTerm::new(WAIT); }), &writes_own, &sends_nothing, Vec::new())
     };
+    let of_thread = copies().and(parts! { x => x.part("one", []) => ObjectTerm::new(WAIT).at(here()); });
+    let found = proof(of_thread, &writes_own, &sends_nothing, Vec::new());
+    has_error(
+        &found,
+        "x.one: rdma-wait-rmw at here: it depends on the thread that runs, and a part belongs to none: go through",
+    );
     let of_memory = Expr::from(Loc::new("memory"));
     has_error(
         &with(of_memory.part("w", [])),

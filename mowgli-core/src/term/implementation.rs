@@ -133,11 +133,14 @@ pub fn add_parts(implementation: &dyn Implementation, world: &mut World) {
     }
 }
 
-/// Returns the error in the parts that `implementation` adds to a world. It may not change an
+/// Returns the error in the parts that `implementation` adds to a world. They depend on no thread. It may not change an
 /// existing object. It may not add one that a client could name or that belongs to another implementation, and none twice.
 #[must_use]
 pub fn misdeclared(implementation: &dyn Implementation, world: &World) -> Option<String> {
     let of = implementation.target();
+    if let Some(mistake) = implementation.parts().and_then(Parts::of_a_thread) {
+        return Some(format!("the implementation of {of} declares {mistake}"));
+    }
     let owners = || world.locations(of).into_iter().map(Some).chain([None]);
     let names = |parts: &Parts| owners().flat_map(|owner| parts.of_object(world, owner)).map(|(x, _)| x).collect();
     let names: Vec<Loc> = implementation.parts().map(names).unwrap_or_default();

@@ -126,6 +126,13 @@ impl PartTerm {
         parts
     }
 
+    /// Returns the terms of which it consists.
+    fn terms(&self) -> impl Iterator<Item = Expr> {
+        let ObjectTerm { library: _, node, init, members, size } = self.object;
+        let each = self.each.iter().map(|(_, all)| *all);
+        each.chain([self.name, init, size]).chain(node).chain(members)
+    }
+
     /// True if it belongs to the library, and not to one of its objects.
     #[must_use]
     pub fn is_of_library(&self) -> bool {
@@ -210,6 +217,20 @@ impl Parts {
     /// Returns the parts in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &PartTerm> {
         self.0.iter()
+    }
+
+    /// Returns the error of a part that depends on a thread. An example is `.at(here())`.
+    #[must_use]
+    pub(crate) fn of_a_thread(&self) -> Option<String> {
+        let is_me = |e: Expr| {
+            let mut found = false;
+            e.each(&mut |e| found |= *e.term() == ExprTerm::Me);
+            found
+        };
+        let part = self.0.iter().find(|part| part.terms().any(is_me))?;
+        Some(format!(
+            "{part}: it depends on the thread that runs, and a part belongs to none: go through `all_threads()` or let it live on `node(x)`"
+        ))
     }
 
     /// Returns the reason why the terms may say something else than the objects that they declare, if there is one. Two parts may
