@@ -56,10 +56,14 @@ impl LibraryTheory<'_> {
         data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
     }
 
-    /// True if the theory speaks of numbers: a template adds or compares some, or lemmas may count matching calls.
+    /// True if the theory speaks of numbers: a template adds or compares some, or there are lemmas, which may count calls.
     fn has_numbers(&self) -> bool {
         let ends_loop = |r: &Role| !r.above.is_empty();
-        self.has_assumptions() || !self.added().is_empty() || self.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
+        let has_lemmas = !self.source.implementation.lemmas().is_empty();
+        has_lemmas
+            || self.has_assumptions()
+            || !self.added().is_empty()
+            || self.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
 
     /// Returns the sort of counts.
