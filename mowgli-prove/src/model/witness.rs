@@ -151,11 +151,17 @@ fn unfit(model: &LibraryTheory<'_>, call: &Call, fitting: usize) -> Error {
         )
         .into();
     }
-    let of_method = model.kinds.iter().filter(|kind| kind.forms.iter().any(|form| form.method == method));
-    let loops = of_method.flat_map(|kind| &kind.concrete).any(|r| r.in_loop || r.each == Some(Each::Rounds));
-    let why = match loops {
-        true => "a template has one call of the last round of a loop that waits, and an execution may have more",
-        false => "an execution has other subevents, an error of Mowgli",
+    let kinds = || model.kinds.iter().filter(|kind| kind.forms_of(call).next().is_some());
+    let waits = |kind: &Kind| {
+        let is_in_loop = |r: &Role| r.in_loop && kind.left_out != Some(r.position.0);
+        kind.concrete.iter().any(|r| is_in_loop(r) || r.each == Some(Each::Rounds))
+    };
+    let why = if kinds().any(waits) {
+        "a template has one call of the last round of a loop that waits, and an execution may have more"
+    } else if kinds().any(|kind| kind.left_out.is_some()) {
+        "a template leaves out reads of which there are as many as a result says, and an execution has other calls there"
+    } else {
+        "an execution has other subevents, an error of Mowgli"
     };
     contradiction!("no template of {method} fits {call}: {why}").into()
 }
