@@ -2,6 +2,7 @@
 
 mod encoding;
 mod errors;
+mod pairs;
 mod templates;
 
 mod common;

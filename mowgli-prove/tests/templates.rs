@@ -178,7 +178,7 @@ fn calls_in_pairs_have_subevents() {
     };
     assert_eq!(theory(terms), None);
     let without = Shapes::default().with(Lock::TABLE, "Acq", &["x"], |_| ShapeTerm::nothing()).or(terms);
-    let why = "the assumptions of wlock: calls of Acq come in pairs, and one may have no subevent";
+    let why = "the assumptions of wlock: its calls come in pairs, and a call of Acq may have no subevent";
     assert!(theory(&without).is_some_and(|text| text.starts_with(why)));
 }
 
