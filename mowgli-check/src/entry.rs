@@ -7,7 +7,7 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Hints;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, worlds};
-use mowgli_core::soundness::form::monotone;
+use mowgli_core::soundness::form::wrong_form;
 use mowgli_core::soundness::verdict::{Report, Verdict};
 use mowgli_core::term::body::Bodies;
 use mowgli_core::term::bound::Bound;
@@ -31,7 +31,7 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
         return Err(wrong(mistake));
     }
     of_one_model(entry)?;
-    are_monotone(entry)?;
+    are_formed(entry)?;
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
     let specified = entry.specification.and(&entry.memory.libraries);
     if let Some((_, _, call)) = calls.iter().find(|(_, _, call)| specified.get(call.library).is_none()) {
@@ -163,19 +163,11 @@ fn of_one_model(entry: &Entry) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Checks that the specifications are monotone (LOCO Def. 3.5). A check asks condition 3 for the largest hb' alone, and that is enough
-/// for such specifications only.
-fn are_monotone(entry: &Entry) -> Result<(), InputError> {
-    for libraries in [&entry.specification, &entry.below] {
-        for (name, spec) in libraries.names().filter_map(|name| Some((name, libraries.spec(name)?))) {
-            if let Err(why) = monotone(spec) {
-                let message = format!("the specification of {name} may not be monotone (LOCO Def. 3.5): {why}");
-                let help = "let more of hb only give a demand more pairs: `hb^-1 & r` and not `r - hb`";
-                return Err(wrong(message).help(help));
-            }
-        }
-    }
-    Ok(())
+/// Checks the form of the specifications.
+fn are_formed(entry: &Entry) -> Result<(), InputError> {
+    let asked = entry.variants.iter().filter_map(|variant| variant.asked.as_ref());
+    let found = wrong_form([&entry.specification, &entry.below].into_iter().chain(asked));
+    found.map_or(Ok(()), |found| Err(wrong(found.to_string()).help(found.help)))
 }
 
 /// Checks that the shapes of a call are right, whatever it returns. Also checks that it writes nothing if the library

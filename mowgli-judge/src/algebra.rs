@@ -765,17 +765,13 @@ impl Spec {
         self.demands.iter().any(|(_, _, rel)| rel.mentions_hb())
     }
 
-    /// True if a demand, a part of so or pairs to orient may be there only because there is no path through other subevents. If it is
+    /// True if a demand or a part of so may be there only because there is no path through other subevents. If it is
     /// false, an execution stays consistent without some subevents that only read, for example those of idle
     /// iterations.
     #[must_use]
     pub fn denies_a_path(&self) -> bool {
-        let oriented = self.choices.iter().filter_map(|(_, choice)| match choice {
-            Choice::Orient { pairs } => Some(pairs),
-            _ => None,
-        });
-        let all = self.so.iter().map(|(_, rel)| rel).chain(self.demands.iter().map(|(_, _, rel)| rel));
-        all.chain(oriented).any(Rel::denies_a_path)
+        let mut all = self.so.iter().map(|(_, rel)| rel).chain(self.demands.iter().map(|(_, _, rel)| rel));
+        all.any(Rel::denies_a_path)
     }
 
     /// Drops the demands that mention hb.

@@ -13,9 +13,10 @@ use mowgli_core::library::PlainSet;
 use mowgli_core::search::denote::Unfolder;
 use mowgli_core::search::flow::Runs;
 use mowgli_core::search::problem::{Limits, Problem};
-use mowgli_core::search::runs::{Skeleton, skeletons};
+use mowgli_core::search::runs::{Skeleton, Stop, skeletons};
 use mowgli_core::search::solver::{Decision, Flow};
 use mowgli_core::soundness::client::{Client, clients};
+use mowgli_core::soundness::form::wrong_form;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::{Implementations, add_parts, misdeclared};
 use mowgli_core::term::script::Script;
@@ -222,6 +223,9 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
         return Proof::stopped(vec![
             refusal!("only one of the specifications has {a} before {b} in its stamp order").into(),
         ]);
+    }
+    if let Some(wrong) = wrong_form([source.specification, source.below]) {
+        return Proof::stopped(vec![refusal!("{wrong}: {}", wrong.help).into()]);
     }
     if let Some(mistake) = source.worlds().iter().find_map(|world| misdeclared(&*source.implementation, world)) {
         return Proof::stopped(vec![Refusal::new(mistake).into()]);

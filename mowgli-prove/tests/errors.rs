@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mowgli_check::check::{CheckOptions, check};
-use mowgli_core::algebra::{CELL, Spec, hb, po, same_event, stamped, writes};
+use mowgli_check::error::InputError;
+use mowgli_core::algebra::{CELL, Rel, Spec, hb, id, po, same_event, stamped, writes};
 use mowgli_core::expr::{Expr, all_nodes, here};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
@@ -184,40 +185,94 @@ fn parts_of_others_are_an_error() {
     has_error(&with(of_memory), "makes memory, which a client could name: make parts by `x.part(..)`");
 }
 
+/// Returns `sv` with a change of its specification.
+fn respecified(change: impl FnOnce(&mut Spec)) -> Entry {
+    let sv = catalogue().into_iter().find(|entry| entry.name == "sv").expect("it is there");
+    let specification = sv.specification.respecified(SV, change);
+    Entry { specification, ..sv }
+}
+
+/// Returns the verdict of `check`, or its error with the help, and the errors of the prover without solvers.
+fn asked_of_both(entry: Entry, implementation: impl Implementation + 'static) -> (Result<Verdict, String>, Proof) {
+    let variant = Variant { implementation: Arc::new(implementation), ..entry.variants[0].clone() };
+    let bound = Bound { threads: 1, nodes: 1, calls: 2, values: vec![1], ..Bound::default() };
+    let entry = Entry { variants: vec![variant.clone()], ..entry };
+    let checked = check(&entry, &variant, &bound, &CheckOptions::default());
+    let with_help = |error: InputError| format!("{}: {}", error.message, error.help.unwrap_or_default());
+    let proof = prove(&source(&entry, variant.implementation.clone()), &without_solvers());
+    (checked.map(|checked| checked.report.verdict).map_err(with_help), proof)
+}
+
+/// Asserts that a change of a specification is an error of `check` and of `prove`, with this text.
+#[track_caller]
+fn is_wrong_form(change: impl FnOnce(&mut Spec), text: &str) {
+    let (checked, proof) = asked_of_both(respecified(change), SvOverWait);
+    let Err(why) = checked else { panic!("it is checked, without `{text}`") };
+    assert!(why.contains(text), "no `{text}` in {why}");
+    has_error(&proof, &why);
+}
+
+/// The search decides the pairs to orient as it adds subevents, and hb when so is known.
+#[test]
+fn pairs_to_orient_and_so_depend_on_neither_paths_nor_hb() {
+    let oriented = |pairs: Rel| move |spec: &mut Spec| _ = spec.orient("turned", pairs);
+    let closure = || stamped(aCW).on().then(&same_event()).then(&stamped(aCR).on()).plus();
+    for pairs in [po().then(&po()), po().plus(), stamped(aCW).on().then(&po()) - closure(), hb()] {
+        let text = "the specification of sv: whether turned orients two subevents depends on more than these two: orient pairs";
+        is_wrong_form(oriented(pairs), text);
+    }
+    let of_choice = |spec: &mut Spec| {
+        let rf = spec.chosen("rf").expect("it has rf");
+        spec.orient("turned", po() - rf);
+    };
+    is_wrong_form(of_choice, "whether turned orients two subevents depends on more than these two");
+    is_wrong_form(
+        |spec| spec.so.push(("added", hb() & po())),
+        "added is a part of so and mentions hb, of which so is a part: let",
+    );
+    let (checked, proof) =
+        asked_of_both(respecified(|spec| _ = spec.orient("turned", stamped(aCW).on().then(&po()))), SvOverWait);
+    assert!(matches!(checked, Ok(Verdict::Sound)), "{checked:?}");
+    has_error(&proof, "");
+}
+
 /// Reads that fence order more than `sv` demands. So its least hb' breaks a demand for that order, and the largest one does not.
 #[test]
 fn a_specification_that_is_not_monotone_is_an_error() {
-    let sv = || catalogue().into_iter().find(|entry| entry.name == "sv").expect("it is there");
+    let unordered = "the specification of sv: unordered can have more pairs where hb has fewer: let more of hb";
+    for demand in [id() - hb(), hb() - hb(), po() - hb()] {
+        is_wrong_form(|spec| spec.empty("unordered", &demand), unordered);
+    }
     let fenced =
         SvOverWait.replace(calls!(|call| Rdma::Read { .. } in Sv::Read { .. } => body! { Rdma::mfence(); call }));
-    let variant = Variant { implementation: Arc::new(fenced), ..sv().variants[0].clone() };
-    let bound = Bound { threads: 1, nodes: 1, calls: 2, values: vec![1], ..Bound::default() };
-    let checked = |minus_hb: bool| {
-        let specification = sv().specification.respecified(SV, |spec| {
-            let later = stamped(aCW).on().then(&po()).then(&stamped(aCR).on());
-            spec.empty("in-order", &if minus_hb { later - hb() } else { later & hb().inv() });
-        });
-        let entry = Entry { specification, variants: vec![variant.clone()], ..sv() };
-        check(&entry, &variant, &bound, &CheckOptions::default()).map(|checked| checked.report.verdict)
-    };
-    let Err(why) = checked(true) else { panic!("it is checked") };
-    assert!(why.message.contains("in-order can have more pairs where hb has fewer"), "{}", why.message);
-    assert!(matches!(checked(false), Ok(Verdict::Sound)));
+    let later = stamped(aCW).on().then(&po()).then(&stamped(aCR).on());
+    let entry = respecified(|spec| spec.empty("in-order", &(later & hb().inv())));
+    assert!(matches!(asked_of_both(entry, fenced).0, Ok(Verdict::Sound)));
 }
 
-/// A closure below contains the one of the specification. So pairs to orient without it would be fewer, and the proof one of less.
+/// A call with a fault has no execution, so that no obligation is about it. The library decides, whatever value leads to the call.
 #[test]
-fn pairs_to_orient_without_a_closure_are_not_proved() {
-    let sv = catalogue().into_iter().find(|entry| entry.name == "sv").expect("it is there");
-    let implementation = sv.variants[0].implementation.clone();
-    let specification = sv.specification.respecified(SV, |spec| {
-        let sent = stamped(aCW).on().then(&same_event()).then(&stamped(aCR).on()).plus();
-        let pairs = stamped(aCW).on().then(&po()).then(&stamped(aCR).on()) - sent;
-        let turned = spec.orient("turned", pairs);
-        spec.so.push(("turned", turned));
-    });
-    let proof = prove(&source(&Entry { specification, ..sv }, implementation), &without_solvers());
-    has_error(&proof, "the specification denies a path");
+fn faults_that_only_rare_values_reach_are_refused() {
+    let own = |x: Expr| copy(x, here());
+    let others = || all_nodes().without(here());
+    let if_rare = |wrong: &dyn Fn(Expr, Expr) -> Body| {
+        let set = |x: Expr, v: Expr| {
+            body! { let w = Rdma::read(own(x)); if (w == 12345) { (wrong(x, w)) } Rdma::write(own(x), v) }
+        };
+        let unread =
+            parts! { x => for n in (all_nodes()) { x.part("unread", [n]) => ObjectTerm::new(WAIT).at(n).size(0); } };
+        proof(copies().and(unread), &set, &sends_nothing, Vec::new())
+    };
+    let fault = "may have a fault (LOCO Def. 3.9)";
+    has_error(&if_rare(&|x, _| body! { for n in (others()) { Rdma::read(copy(x, n)) } }), fault);
+    has_error(&if_rare(&|x, _| body! { for n in (others()) { loop { Rdma::read(copy(x, n)) } } }), fault);
+    has_error(&if_rare(&|x, _| Rdma::put(own(x), own(x), x)), "x is no identifier");
+    has_error(&if_rare(&|x, _| Rdma::read(x.part("unread", [here()]))), "at which nobody is to look");
+    let of_argument = |x: Expr, v: Expr| {
+        body! { if (v == 12345) { for n in (others()) { Rdma::read(copy(x, n)) } } Rdma::write(own(x), v) }
+    };
+    has_error(&proof(copies(), &of_argument, &sends_nothing, Vec::new()), fault);
+    has_error(&if_rare(&|x, _| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } }), "");
 }
 
 /// A lemma is about its variables alone, and each has a sort that fits.

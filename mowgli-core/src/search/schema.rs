@@ -205,7 +205,7 @@ fn is_open(schema: &Schema) -> Vec<bool> {
 }
 
 /// True if two subevents alone determine whether the relation has the pair of them.
-fn is_fixed(rel: &Rel) -> bool {
+pub(crate) fn is_fixed(rel: &Rel) -> bool {
     match rel.expr() {
         RelExpr::Po | RelExpr::Ppo | RelExpr::SameEvent | RelExpr::SameThread => true,
         RelExpr::Same(_) | RelExpr::InTurn(..) | RelExpr::On(_) | RelExpr::Cross(..) => true,
@@ -330,7 +330,7 @@ impl SchemaBuilder {
     fn fixed(&mut self, rel: &Rel) -> FixedId {
         match self.term(rel) {
             SchemaTerm::Fixed(fixed) => fixed,
-            SchemaTerm::Derived(_) => panic!("pairs to orient depend on a choice"),
+            SchemaTerm::Derived(_) => panic!("`form::wrong_form` refuses such pairs"),
         }
     }
 

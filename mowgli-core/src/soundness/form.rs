@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 use super::client::Subject;
 use crate::algebra::{CELL, Choice, Key, Rel, RelExpr, Set, Spec, SubView};
 use crate::event::{Call, Event};
-use crate::ids::{Loc, Node, Tid};
-use crate::library::Hints;
+use crate::ids::{Loc, Name, Node, Tid};
+use crate::library::{Hints, Libraries};
+use crate::search::schema::is_fixed;
 use crate::term::bound::Bound;
 use crate::value::Val;
 use crate::world::World;
@@ -52,6 +53,12 @@ pub enum NotByForm {
     /// A part of so can have more pairs in a part of the execution.
     #[error("{0}, a part of so, can have more pairs in a part")]
     So(String),
+    /// A part of so mentions hb.
+    #[error("{0} is a part of so and mentions hb, of which so is a part")]
+    SoOfHb(String),
+    /// Other subevents or choices decide which pairs a choice orients.
+    #[error("whether {0} orients two subevents depends on more than these two")]
+    Oriented(String),
     /// A call touches a location that is none of its arguments, and no part of one.
     #[error("{call} touches {touched}, which is none of its arguments")]
     Touches {
@@ -93,6 +100,42 @@ pub fn by_form(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> ByFor
         Ok(needs)
     });
     ByForm { monotone: monotone(spec), decomposable }
+}
+
+/// A specification of which no check and no proof can speak, because of its form.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the specification of {library}: {what}")]
+pub struct WrongForm {
+    /// The library.
+    pub library: Name,
+    /// The error.
+    pub what: NotByForm,
+    /// The remedy.
+    pub help: &'static str,
+}
+
+/// Returns the first error in the form of these specifications. Checks and proofs both ask it before they begin. They ask condition 3
+/// for the largest hb' alone, and that is enough for monotone specifications only. The search orients pairs as they appear.
+#[must_use]
+pub fn wrong_form<'l>(all: impl IntoIterator<Item = &'l Libraries>) -> Option<WrongForm> {
+    let of = |libraries: &'l Libraries| libraries.names().map(move |name| (name, libraries.spec(name)));
+    all.into_iter().flat_map(of).find_map(|(library, spec)| {
+        let (what, help) = wrong_form_of(spec?)?;
+        Some(WrongForm { library, what, help })
+    })
+}
+
+fn wrong_form_of(spec: &Spec) -> Option<(NotByForm, &'static str)> {
+    if let Some((name, _)) = spec.so.iter().find(|(_, rel)| rel.mentions_hb()) {
+        return Some((NotByForm::SoOfHb(name.to_string()), "let the part mention ppo, or other parts of so"));
+    }
+    let is_of_more = |choice: &Choice| matches!(choice, Choice::Orient { pairs } if !is_fixed(pairs));
+    if let Some((name, _)) = spec.choices.iter().find(|(_, choice)| is_of_more(choice)) {
+        let help = "orient pairs without hb, `+` and other choices, and with `;` only beside a set: `[W]; po` and not `po; po`";
+        return Some((NotByForm::Oriented(name.to_string()), help));
+    }
+    let help = "let more of hb only give a demand more pairs, so that it is monotone (LOCO Def. 3.5): `hb^-1 & r` and not `r - hb`";
+    monotone(spec).err().map(|what| (what, help))
 }
 
 /// Proves that less of hb breaks no demand.
