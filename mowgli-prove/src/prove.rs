@@ -531,7 +531,7 @@ impl Attempt<'_> {
         // If loops have iterations, one execution must have two of them before the last, because axioms speak of their
         // order.
         let mut turned = !self.model.has_rounds();
-        executions(self.model.source, self.model.has_rounds(), limit, &mut |execution| {
+        let searched = executions(self.model.source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
             let found = asked.iter().try_for_each(|About { theory, questions, holds_always }| {
                 let these = start..start + questions.len();
@@ -559,6 +559,7 @@ impl Attempt<'_> {
                 Ok(()) => late < ENOUGH && seen < MOST,
             }
         });
+        wrong = wrong.or(searched.err().map(Error::from));
         if wrong.is_none() && seen > 0 && !turned {
             wrong = Some(
                 refusal!("no execution was found in which a loop with effects iterates twice before it ends").into(),
@@ -772,23 +773,32 @@ impl SearchSteps {
 
 /// Visits executions of clients until `visit` returns false or the limit is reached. With `with_rounds` some of them have
 /// idle iterations of loops with effects.
-pub fn executions(source: &ProofSource<'_>, with_rounds: bool, limit: u64, visit: &mut dyn FnMut(&Execution) -> bool) {
+///
+/// # Errors
+/// The fault of a call in a body (LOCO Def. 3.9), because a client that makes it has fewer executions, or none.
+pub fn executions(
+    source: &ProofSource<'_>,
+    with_rounds: bool,
+    limit: u64,
+    visit: &mut dyn FnMut(&Execution) -> bool,
+) -> Result<(), Refusal> {
     let counter = SearchSteps::new(limit);
     let expired = || counter.has_ended();
     let specified = source.specification.get(source.library);
     let mut turning = if with_rounds { TURNING } else { 0 };
     for bound in bounds() {
-        let Ok(all) = clients(source.subject, &bound, &expired) else { return };
+        let Ok(all) = clients(source.subject, &bound, &expired) else { return Ok(()) };
         let reported =
             |(world, client): &&(World, Client)| specified.is_some_and(|library| client.is_well_formed(library, world));
         let all: Vec<&(World, Client)> = all.iter().filter(reported).collect();
         let step = if all.len() > 50 { STEP } else { 1 };
         for (world, client) in all.into_iter().step_by(step) {
-            if expired() || !executions_of(source, world, &client.programs(), (&mut turning, &expired), visit) {
-                return;
+            if expired() || !executions_of(source, world, &client.programs(), (&mut turning, &expired), visit)? {
+                return Ok(());
             }
         }
     }
+    Ok(())
 }
 
 /// The number of idle iterations of a loop with effects in such executions. Two are enough for one to come after
@@ -811,7 +821,7 @@ fn executions_of(
     programs: &[Script],
     (turning, expired): (&mut usize, &dyn Fn() -> bool),
     visit: &mut dyn FnMut(&Execution) -> bool,
-) -> bool {
+) -> Result<bool, Refusal> {
     let mut world = world.clone();
     add_parts(&*source.implementation, &mut world);
     let implementations: Implementations = [(source.library, Arc::clone(&source.implementation))].into_iter().collect();
@@ -823,8 +833,12 @@ fn executions_of(
         observed: &[],
         limits: Limits { expired, ..Limits::default() },
     };
-    if !visit_some(&problem, &problem.runs(), visit) {
-        return false;
+    let runs = problem.runs();
+    if let Some(fault @ Stop::IllDefined(_)) = &runs.stop {
+        return Err(refusal!("{fault}"));
+    }
+    if !visit_some(&problem, &runs, visit) {
+        return Ok(false);
     }
     let mut turns = false;
     let goes_on = *turning == 0
@@ -836,7 +850,7 @@ fn executions_of(
             !expired() && visit_some(&problem, runs, &mut noted)
         });
     *turning -= usize::from(turns);
-    goes_on
+    Ok(goes_on)
 }
 
 /// Visits some executions with these runs. Returns whether to go on.
@@ -928,11 +942,12 @@ mod tests {
         let source = ProofSource::published(named(&all, "sv").unwrap());
         let found = |pause| {
             let mut found = Vec::new();
-            executions(&source, false, 1_000, &mut |execution| {
+            let visit = &mut |execution: &Execution| {
                 std::thread::sleep(pause);
                 found.push(execution.events.clone());
                 true
-            });
+            };
+            executions(&source, false, 1_000, visit).unwrap();
             found
         };
         let quick = found(Duration::ZERO);

@@ -1008,7 +1008,8 @@ fn fits_with(
             (Err(why), _) => Err(why.clone()),
         };
         seen.as_ref().is_ok_and(|n| *n < most)
-    });
+    })
+    .map_err(|fault| fault.to_string())?;
     seen
 }
 

@@ -1024,7 +1024,8 @@ mod tests {
                 || takes_for_one(&mut ground, &structure, &things);
             found[usize::from(!wrong)] += 1;
             found[0] + found[1] < 60
-        });
+        })
+        .unwrap();
         found
     }
 

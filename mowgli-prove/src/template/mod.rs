@@ -5,6 +5,7 @@
 //! (`shapes`). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
 pub(crate) mod classes;
+mod faults;
 pub mod kind;
 pub mod pattern;
 pub(crate) mod role;
@@ -17,12 +18,15 @@ pub(crate) mod values;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
-use mowgli_core::ids::{Name, Node};
+use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::library::Hints;
 use mowgli_core::term::bound::Bound;
+use mowgli_core::term::implementation::add_parts;
 use mowgli_core::term::method::ArgumentKind;
 use mowgli_core::term::parts::Parts;
 use mowgli_core::value::Val;
@@ -30,6 +34,7 @@ use mowgli_core::world::{DeclarationPart, World};
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::Classes;
+use crate::template::faults::ClientInWorld;
 use crate::template::kind::{CallForm, CallWay, Guard, Kind};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
@@ -76,16 +81,10 @@ impl<'a> ProofSource<'a> {
     fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<ArgumentForm>)>, Vec<Refusal>> {
         let mut forms: BTreeSet<(Name, Vec<ArgumentForm>)> = BTreeSet::new();
         let mut refusals = Vec::new();
-        for world in worlds {
-            for thread in world.tids() {
-                for call in self.subject.calls(world, thread, &Bound { objects: 2, ..Bound::default() }, &|| false) {
-                    match call.args.iter().map(|v| ArgumentForm::of(*v)).collect() {
-                        Ok(arguments) => {
-                            forms.insert((call.method, arguments));
-                        }
-                        Err(refusal) => refusals.push(refusal.about(call.method)),
-                    }
-                }
+        for (_, call) in worlds.iter().flat_map(|world| self.calls(world)) {
+            match call.args.iter().map(|v| ArgumentForm::of(*v)).collect() {
+                Ok(arguments) => _ = forms.insert((call.method, arguments)),
+                Err(refusal) => refusals.push(refusal.about(call.method)),
             }
         }
         refusals.dedup_by_key(|refusal| refusal.to_string());
@@ -171,6 +170,7 @@ impl<'a> ProofSource<'a> {
         let body = bodies.get(method.text()).ok_or_else(|| refusal!("it has no body, so no call of it returns"))?;
         let has_roles = self.has_roles();
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
+        let clients = self.clients(method, arguments, worlds).into();
         let arguments = arguments.to_vec();
         let reader = SymbolicExecutor {
             library: self.library,
@@ -180,7 +180,8 @@ impl<'a> ProofSource<'a> {
             sizes,
             has_roles,
             fresh: Cell::new(0),
-            missing: RefCell::default(),
+            clients,
+            fault: RefCell::default(),
         };
         let paths = reader.paths(body)?;
         if paths.is_empty() {
@@ -195,6 +196,36 @@ impl<'a> ProofSource<'a> {
             }
         }
         Ok(branches)
+    }
+
+    /// Returns the calls that clients make in a world.
+    fn calls(&self, world: &World) -> Vec<(Tid, Call)> {
+        let bound = Bound { objects: 2, ..Bound::default() };
+        let of_thread =
+            |thread| self.subject.calls(world, thread, &bound, &|| false).into_iter().map(move |c| (thread, c));
+        world.tids().flat_map(of_thread).collect()
+    }
+
+    /// Returns the calls of a form that clients make in these worlds, with the objects of the implementation.
+    fn clients(&self, method: Name, form: &[ArgumentForm], worlds: &[World]) -> Vec<ClientInWorld> {
+        let with = |(form, v): (&ArgumentForm, &Val)| if *form == ArgumentForm::NoIdentifier { Val::NoWid } else { *v };
+        let is = |(form, v): (&ArgumentForm, &Val)| ArgumentForm::of(*v).as_ref() == Ok(form);
+        let mut found = Vec::new();
+        for world in worlds {
+            let mut whole = world.clone();
+            add_parts(&*self.implementation, &mut whole);
+            let whole = Arc::new(whole);
+            let calls = self.calls(world).into_iter().filter(|(_, call)| call.method == method);
+            for (thread, call) in calls.filter(|(_, call)| call.args.len() == form.len()) {
+                let args: Vec<Val> = form.iter().zip(&call.args).map(with).collect();
+                let library = self.specification.get(call.library);
+                let is_made = library.is_some_and(|library| library.fault(world, thread, &call).is_none());
+                if is_made && form.iter().zip(&args).all(is) {
+                    found.push(ClientInWorld { world: Arc::clone(&whole), thread, args });
+                }
+            }
+        }
+        found
     }
 
     /// Describes the calls that templates are about: the methods with the forms of their arguments, and the size of the

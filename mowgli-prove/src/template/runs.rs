@@ -225,7 +225,8 @@ fn paths(below: &Libraries, body: &Body) -> Option<Vec<Path>> {
         sizes: BTreeMap::from([(0, 2)]),
         has_roles: false,
         fresh: Cell::new(0),
-        missing: RefCell::default(),
+        fault: RefCell::default(),
+        clients: Arc::default(),
     };
     reader.paths(body).ok()
 }

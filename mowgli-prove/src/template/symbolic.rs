@@ -41,6 +41,7 @@ use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
+use crate::template::faults::CallOnPath;
 use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Segment, Times};
 use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads, shape_of};
@@ -337,7 +338,7 @@ impl SymbolicExecutor<'_> {
         if paths.iter().flat_map(|path| &path.left_out).any(|of| !of.looks) {
             return Err(refusal!("it has a loop with effects beside another loop"));
         }
-        self.missing.take().map_or(Ok(paths), Err)
+        self.fault.take().map_or(Ok(paths), Err)
     }
 
     /// Follows the code to the ends of the body, and to those of the round that it is in.
@@ -386,11 +387,8 @@ impl SymbolicExecutor<'_> {
         let name = state.code.variable().map_or("result", |var| var.name);
         let method = self.method(&call)?;
         let mut times = Times::Once;
+        self.note_fault(&call, method, &state);
         for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
-            if kind.is_object() && !is_contradiction(&state.decided) {
-                let mut missing = self.missing.borrow_mut();
-                *missing = missing.take().or(self.has_object(&call, *arg, &state).err());
-            }
             if *kind != method::ArgumentKind::Nodes {
                 continue;
             }
@@ -413,8 +411,22 @@ impl SymbolicExecutor<'_> {
         Ok(state)
     }
 
-    /// Refuses a call of an object that may not be there, or be of another library (LOCO Def. 3.9). An object is an argument of
-    /// the client's call, or declared. Paths that go on for ever make such calls, too.
+    /// Keeps the refusal of the first call with a fault (LOCO Def. 3.9). Paths that go on for ever make such calls, too.
+    fn note_fault(&self, call: &CallTerm, method: &method::Method, state: &SymbolicState) {
+        let mut known = self.fault.borrow_mut();
+        if known.is_some() || is_contradiction(&state.decided) {
+            return;
+        }
+        let objects = call.args.iter().zip(method.takes).filter(|(_, (_, kind))| kind.is_object());
+        let are_there = objects.map(|(arg, _)| self.has_object(call, *arg, state)).collect::<Result<(), Refusal>>();
+        let on_path =
+            CallOnPath { call, arguments: &self.arguments, decided: &state.decided, elements: &state.elements };
+        let library = self.below.get(call.library).expect("it has the method");
+        *known = are_there.and_then(|()| on_path.has_no_fault(library, &self.clients)).err();
+    }
+
+    /// Refuses a call of an object that may not be there, or be of another library. An object is an argument of the client's call, or
+    /// declared.
     fn has_object(&self, call: &CallTerm, of: Expr, state: &SymbolicState) -> Result<(), Refusal> {
         let memberships = state.memberships(&self.arguments);
         let is_in = |e: Expr, set: Expr| memberships.has(self.simplified(e), self.simplified(set));
@@ -865,6 +877,7 @@ fn decide(condition: Expr, state: SymbolicState) -> Vec<(SymbolicState, bool)> {
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
+    use std::sync::Arc;
 
     use mowgli_core::expr::{Opaque, all_nodes, all_threads, here, me, members, nodes, range};
     use mowgli_core::library::Libraries;
@@ -896,7 +909,8 @@ mod tests {
             sizes: BTreeMap::from([(0, 2)]),
             has_roles: false,
             fresh: Cell::new(0),
-            missing: RefCell::default(),
+            fault: RefCell::default(),
+            clients: Arc::default(),
         };
         reader.paths(&body(argument(0), argument(1)))
     }

@@ -12,6 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
 use mowgli_core::ids::Name;
@@ -21,6 +22,7 @@ use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
+use crate::template::faults::ClientInWorld;
 use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
 
@@ -135,8 +137,10 @@ pub(crate) struct SymbolicExecutor<'a> {
     pub has_roles: bool,
     /// The number of variables for unknown values so far.
     pub fresh: Cell<usize>,
-    /// The refusal of the first call of an object that may not be there.
-    pub missing: RefCell<Option<Refusal>>,
+    /// Calls of this form in small worlds, in which calls below may have no fault.
+    pub clients: Arc<[ClientInWorld]>,
+    /// The refusal of the first call that may have a fault.
+    pub fault: RefCell<Option<Refusal>>,
 }
 
 impl SymbolicExecutor<'_> {

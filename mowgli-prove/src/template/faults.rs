@@ -1,0 +1,130 @@
+//! Calls with a fault (LOCO Def. 3.9) in symbolic execution.
+//!
+//! **Computes** whether a call of a path has a fault in some call of a client. Obligations are about executions, and a call with a
+//! fault has none. So no solver would notice it.
+//!
+//! **Invariant**: the library of the call decides, as in the search: [`Library::fault`](mowgli_core::library::Library::fault).
+//!
+//! **Example**: `if w == 12345 { read(x.copy[n]) }` for the other nodes `n`. A read of the word of another node is a fault, and no
+//! client of a bound needs to write 12345.
+//!
+//! **Correct because** it takes data and results for arbitrary, unless the conditions of the path exclude them. Clients are
+//! those of small worlds, which differ in their threads and nodes. Templates are uniform in these, and look up the forms of calls in
+//! the same worlds. Test: `faults_that_only_rare_values_reach_are_refused`.
+//!
+//! **Cost**: the number of calls of paths, times that of the calls of clients, for a few values.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, ExprTerm, Scope, Var};
+use mowgli_core::ids::Tid;
+use mowgli_core::library::Hints;
+use mowgli_core::term::body::CallTerm;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use crate::error::{Refusal, refusal};
+use crate::template::pattern::ArgumentForm;
+use crate::template::values::PathCondition;
+
+/// A call of a client in a small world, with the objects of the implementation.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientInWorld {
+    pub world: Arc<World>,
+    pub thread: Tid,
+    pub args: Vec<Val>,
+}
+
+/// A call on a path, and what is known there.
+pub(super) struct CallOnPath<'s> {
+    pub call: &'s CallTerm,
+    /// The form of the arguments of the client's call.
+    pub arguments: &'s [ArgumentForm],
+    pub decided: &'s [PathCondition],
+    /// The variables of `for`, each with the set that it goes through.
+    pub elements: &'s [(Expr, Expr)],
+}
+
+/// A datum that may have any value: an argument of the client's call, or the variable of a result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum AnyDatum {
+    Argument(usize),
+    Result(usize),
+}
+
+/// The largest number that is tried, because a `for` may go up to it.
+const LARGEST: u64 = 100_000;
+
+impl CallOnPath<'_> {
+    /// Refuses a call that has a fault in one of these calls of clients.
+    pub fn has_no_fault(&self, library: &dyn Hints, clients: &[ClientInWorld]) -> Result<(), Refusal> {
+        let sets = self.elements.iter().map(|(_, set)| set);
+        let used: BTreeSet<AnyDatum> = self.call.args.iter().chain(sets).flat_map(|e| self.data_of(*e)).collect();
+        let values = if used.is_empty() { vec![Val::Int(0)] } else { self.values() };
+        for (client, value) in clients.iter().cartesian_product(&values) {
+            for scope in self.scopes(client, &used, *value) {
+                let args: Vec<Val> = self.call.args.iter().map(|e| e.eval(&scope)).collect();
+                let call = Call::new(self.call.library, self.call.method, &args);
+                if let Some(fault) = library.fault(&client.world, client.thread, &call) {
+                    let (term, thread) = (self.call, client.thread);
+                    let why = refusal!("{term} may have a fault (LOCO Def. 3.9), as {call} of {thread}: {fault}");
+                    return Err(why.at(term.place));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the data on which an expression depends.
+    fn data_of(&self, e: Expr) -> BTreeSet<AnyDatum> {
+        let is_element = |e: Expr| self.elements.iter().any(|(element, _)| *element == e);
+        let is_datum = |i: &usize| matches!(self.arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_));
+        let mut all = BTreeSet::new();
+        e.each(&mut |e| match e.term() {
+            ExprTerm::Arg(i, _) if is_datum(i) => _ = all.insert(AnyDatum::Argument(*i)),
+            ExprTerm::Var(var) if !is_element(e) => _ = all.insert(AnyDatum::Result(var.number)),
+            _ => {}
+        });
+        all
+    }
+
+    /// Returns some values, and those with which conditions compare.
+    fn values(&self) -> Vec<Val> {
+        let mut all = vec![Val::Int(0), Val::Int(7), Val::Bot, Val::Bool(true)];
+        let mut add = |e: Expr| all.extend(if let ExprTerm::Val(v) = e.term() { Some(*v) } else { None });
+        self.decided.iter().for_each(|d| d.condition.each(&mut add));
+        let is_small = |v: &Val| v.int().is_none_or(|n| n.unsigned_abs() <= LARGEST);
+        all.into_iter().filter(is_small).unique().collect()
+    }
+
+    /// Returns the values of arguments and variables if each datum has this value, one scope for each choice of elements.
+    fn scopes(&self, client: &ClientInWorld, used: &BTreeSet<AnyDatum>, value: Val) -> Vec<Scope> {
+        let datum = |(form, v): (&ArgumentForm, &Val)| {
+            if *form == ArgumentForm::Data && value.int().is_some() { value } else { *v }
+        };
+        let args: Vec<Val> = self.arguments.iter().zip(&client.args).map(datum).collect();
+        let decided: Vec<(&PathCondition, BTreeSet<AnyDatum>)> =
+            self.decided.iter().map(|d| (d, self.data_of(d.condition))).collect();
+        let mut first = Scope::shared(&client.world, client.thread, &args);
+        for datum in used.iter().chain(decided.iter().flat_map(|(_, data)| data)) {
+            if let AnyDatum::Result(number) = *datum {
+                first = first.with(Var { number, name: "result" }, value);
+            }
+        }
+        let of_each = |scopes: Vec<Scope>, (element, set): &(Expr, Expr)| {
+            let ExprTerm::Var(var) = element.term() else { return scopes };
+            let with = |scope: &Scope| set.elements(scope).iter().map(|v| scope.with(*var, *v)).collect::<Vec<Scope>>();
+            scopes.iter().flat_map(with).collect()
+        };
+        let mut all = self.elements.iter().fold(vec![first], of_each);
+        // A condition on other data does not exclude this value, because it may hold of other values.
+        let excludes = |data: &BTreeSet<AnyDatum>| data.is_empty() || used.len() == 1 && data == used;
+        let excluding: Vec<&PathCondition> =
+            decided.iter().filter(|(_, data)| excludes(data)).map(|(d, _)| *d).collect();
+        all.retain(|scope| excluding.iter().all(|d| scope.decide(d.condition) == d.holds));
+        all
+    }
+}
