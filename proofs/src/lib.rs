@@ -42,7 +42,7 @@ use mowgli_core::search::problem::Limits;
 use mowgli_core::search::refute::Refutation;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::soundness::client::{Client, are_at_most, strategy};
-use mowgli_core::soundness::question::Verdict;
+use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::bound::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
