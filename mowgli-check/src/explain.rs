@@ -553,13 +553,15 @@ impl ProgramWords {
         }
     }
 
-    /// Returns the edges that forbid the other order, if a cycle follows an order such as that of a lock.
+    /// Returns the lines on the other order, if a cycle follows an order such as that of a lock: the edges that forbid it.
     #[must_use]
     pub fn other_order(&self, way: &Refutation) -> Vec<String> {
-        let ordered = way.edges.iter().find(|edge| edge.is_ordered).filter(|_| !way.in_other_order.is_empty());
-        let head = ordered.map(|edge| format!("in the other order of {}:", edge.relation));
+        let Some(ordered) = way.edges.iter().find(|edge| edge.is_ordered) else { return Vec::new() };
+        if way.in_other_order.is_empty() {
+            return vec![format!("the other order of {} is impossible, too", ordered.relation)];
+        }
         let edges = way.in_other_order.iter().map(|edge| format!("  {}", self.sentence(edge)));
-        head.into_iter().flat_map(|head| std::iter::once(head).chain(edges.clone())).collect()
+        std::iter::once(format!("in the other order of {}:", ordered.relation)).chain(edges).collect()
     }
 
     /// Prints an edge as a sentence.

@@ -82,8 +82,8 @@ fn servers_are_explained_and_repaired() {
 fn statements_without_a_meaning_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
-        ("rfaa(r, p, 1) ;\n poll(2)", 4, "P1 cannot make `rfaa(r, p, 1)`: it adds to a value"),
-        ("a := faa(q, 1)", 4, "P1 cannot make `a := faa(q, 1)`: it adds to a value"),
+        ("rfaa(r, p, 1) ;\n poll(2)", 4, "P1 cannot make `rfaa(r, p, 1)`: it adds to p, which is &y"),
+        ("a := faa(q, 1)", 4, "P1 cannot make `a := faa(q, 1)`: it adds to q, which is &y"),
         ("a := &y ;\n b := a + 1", 5, "P1 cannot make `b := a + 1`: numbers have sums"),
         ("a := true ;\n q := a + 1", 5, "P1 cannot make `q := a + 1`: numbers have sums"),
         ("a := q ;\n if a + 1 = 2 { r := 1 }", 5, "P1 cannot make `if a + 1 = 2 {`: numbers have sums"),

@@ -72,8 +72,9 @@ struct Way {
 /// of the observed cells. It ends early when the deadline has passed.
 pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize) -> Vec<Refutation> {
     solver.be_thorough();
-    let mut found = Vec::new();
+    let (mut found, before) = (Vec::new(), solver.snapshot());
     refute(solver, libraries, lasts, most, &mut found);
+    solver.restore(before);
     let with_other_order = |way: Way| {
         let in_other_order = other_order(solver, libraries, &way);
         Refutation { in_other_order, ..way.refutation }
