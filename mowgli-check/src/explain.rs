@@ -532,7 +532,8 @@ impl ProgramWords {
         let mut all: Vec<(String, Vec<&Refutation>)> = Vec::new();
         for way in refutations {
             let end = refutation_end(way).unwrap_or_else(|| "back to the first event: a cycle".to_owned());
-            let lines = way.edges.iter().map(|edge| self.sentence(edge)).chain([end]).chain(self.other_order(way));
+            let lines =
+                way.edges.iter().map(|edge| self.sentence(edge)).chain([end]).chain(self.other_order(way, false));
             let reason = lines.map(|line| format!("    {line}\n")).collect::<String>();
             match all.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, ways)) => ways.push(way),
@@ -553,11 +554,11 @@ impl ProgramWords {
         }
     }
 
-    /// Returns the lines on the other order, if a cycle follows an order such as that of a lock: the edges that forbid it.
+    /// Returns the lines on the other order, if a cycle follows an order such as that of a lock: the edges that forbid it, or one line.
     #[must_use]
-    pub fn other_order(&self, way: &Refutation) -> Vec<String> {
+    pub fn other_order(&self, way: &Refutation, in_short: bool) -> Vec<String> {
         let Some(ordered) = way.edges.iter().find(|edge| edge.is_ordered) else { return Vec::new() };
-        if way.in_other_order.is_empty() {
+        if in_short || way.in_other_order.is_empty() {
             return vec![format!("the other order of {} is impossible, too", ordered.relation)];
         }
         let edges = way.in_other_order.iter().map(|edge| format!("  {}", self.sentence(edge)));

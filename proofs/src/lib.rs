@@ -447,10 +447,12 @@ fn forbidding(checked: &Checked, more: &dyn Fn(&ProgramWords, &Refutation) -> Ve
 #[must_use]
 #[track_caller]
 pub fn refuted(checked: &Checked) -> String {
-    let more = |words: &ProgramWords, way: &Refutation| {
-        refutation_end(way).into_iter().chain(words.other_order(way)).collect()
+    let cycle = |in_short: bool| {
+        forbidding(checked, &|words, way| {
+            refutation_end(way).into_iter().chain(words.other_order(way, in_short)).collect()
+        })
     };
-    let (Some(cycle), Some(client)) = (forbidding(checked, &more), checked.litmus()) else {
+    let (Some(cycle), Some(in_short), Some(client)) = (cycle(false), cycle(true), checked.litmus()) else {
         panic!("no client has a wrong outcome: {}", checked.title());
     };
     let (library, variant, verdict) = (checked.library, checked.variant, checked.verdict());
@@ -460,7 +462,9 @@ pub fn refuted(checked: &Checked) -> String {
     let head = format!("{library} ({variant}{about}): {verdict}\n\n{client}\n");
     let events = checked.counterexample().map(|found| show::events(&found.execution, &Names::default()));
     let whole = format!("{head}{}\n\n{cycle}", without_lines(&events.unwrap_or_default()));
-    if whole.lines().count() <= REFUTED { whole } else { reviewable(head + &cycle, REFUTED) }
+    let has_room = |text: &String| text.lines().count() <= REFUTED;
+    let found = [whole, format!("{head}{cycle}")].into_iter().find(has_room);
+    found.unwrap_or_else(|| reviewable(head + &in_short, REFUTED))
 }
 
 /// Returns the concretisation that a check found, for a snapshot. Below the name of the implementation is a line for each method and stamp

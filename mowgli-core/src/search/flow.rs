@@ -67,7 +67,7 @@ use crate::ids::{Name, Tid};
 use crate::search::automorphism::Automorphism;
 use crate::search::coherence::Coherence;
 use crate::search::fault::CallFault;
-use crate::search::numbers::Numbers;
+use crate::search::numbers::NumberSet;
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooManyValues, Ways, Window, reads_of};
 use crate::search::problem::{Found, Problem};
 use crate::search::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
@@ -156,7 +156,7 @@ struct Position<'n> {
     /// True if it waits in its call for ever.
     stays: bool,
     /// If it is suspended: the results of classes whose branches cover all times, by their numbers.
-    covered: Numbers,
+    covered: NumberSet,
     /// The number of runs for which the point stands.
     runs: usize,
     /// The number of events up to the last one that may have read several values.
@@ -167,7 +167,7 @@ struct Position<'n> {
 
 impl<'n> Position<'n> {
     fn at(point: &'n ThreadState<'n>) -> Self {
-        Self { point, postponed: None, stays: false, covered: Numbers::NONE, runs: 1, merged: 0, certain: usize::MAX }
+        Self { point, postponed: None, stays: false, covered: NumberSet::NONE, runs: 1, merged: 0, certain: usize::MAX }
     }
 
     /// Returns the step with the results of a class.
@@ -816,7 +816,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             let ways = Ways::one((ret, shape));
-            let to = Position { point, postponed: None, covered: Numbers::NONE, ..place };
+            let to = Position { point, postponed: None, covered: NumberSet::NONE, ..place };
             self.may_come_to(point).then_some(Successor { to, ways, window })
         };
         match &place.point.frontier {

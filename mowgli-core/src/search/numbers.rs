@@ -8,7 +8,7 @@
 //!
 //! **Example.** `{0, 2}` is `101`, and its complement has `REST`. `{500}` is in the table.
 //!
-//! **Correct because** [`Numbers::of`] alone makes wide sets, and it makes one only if the set has no inline form. A table is emptied
+//! **Correct because** [`NumberSet::of`] alone makes wide sets, and it makes one only if the set has no inline form. A table is emptied
 //! when no [`Numbering`] of its thread is left. Each set belongs to one, so no set outlives its place.
 //!
 //! **Cost.** An operation on inline sets costs one test more than that on words. Others cost a word for each 64 numbers, and a lookup.
@@ -32,7 +32,7 @@ const WIDE: u128 = 1 << 127;
 
 /// A set of numbers; the empty one by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Numbers(u128);
+pub struct NumberSet(u128);
 
 /// A set without bound: a bit for each of the first numbers, and the word of all further ones, which has all bits or none.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ impl WideSet {
     }
 }
 
-impl Numbers {
+impl NumberSet {
     /// No number.
     pub const NONE: Self = Self(0);
 
@@ -184,7 +184,7 @@ impl Numbers {
     }
 }
 
-impl BitAnd for Numbers {
+impl BitAnd for NumberSet {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
@@ -192,7 +192,7 @@ impl BitAnd for Numbers {
     }
 }
 
-impl BitOr for Numbers {
+impl BitOr for NumberSet {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -200,7 +200,7 @@ impl BitOr for Numbers {
     }
 }
 
-impl Not for Numbers {
+impl Not for NumberSet {
     type Output = Self;
 
     fn not(self) -> Self {
@@ -208,19 +208,19 @@ impl Not for Numbers {
     }
 }
 
-impl BitAndAssign for Numbers {
+impl BitAndAssign for NumberSet {
     fn bitand_assign(&mut self, other: Self) {
         *self = *self & other;
     }
 }
 
-impl BitOrAssign for Numbers {
+impl BitOrAssign for NumberSet {
     fn bitor_assign(&mut self, other: Self) {
         *self = *self | other;
     }
 }
 
-impl FromIterator<Self> for Numbers {
+impl FromIterator<Self> for NumberSet {
     /// The union.
     fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
         sets.into_iter().fold(Self::NONE, |all, set| all | set)
@@ -292,25 +292,25 @@ impl<T: Copy + Ord> Numbering<T> {
     }
 
     /// Returns the set of one thing, which gets a number if it has none.
-    pub fn set(&mut self, of: T) -> Numbers {
-        Numbers::one(self.number(of))
+    pub fn set(&mut self, of: T) -> NumberSet {
+        NumberSet::one(self.number(of))
     }
 
     /// Returns the same; the empty set if it has no number.
     #[must_use]
-    pub fn known(&self, of: T) -> Numbers {
-        self.numbers.get(&of).map_or(Numbers::NONE, |&number| Numbers::one(number))
+    pub fn known(&self, of: T) -> NumberSet {
+        self.numbers.get(&of).map_or(NumberSet::NONE, |&number| NumberSet::one(number))
     }
 
     /// Iterates over the members of a set.
-    pub fn members(&self, set: Numbers) -> impl Iterator<Item = T> + '_ {
+    pub fn members(&self, set: NumberSet) -> impl Iterator<Item = T> + '_ {
         set.below(self.all.len()).map(|number| self.all[number])
     }
 
     /// Returns the one member of a set.
     #[must_use]
-    pub fn single(&self, set: Numbers) -> Option<T> {
-        let least = set.least().filter(|&least| set == Numbers::one(least))?;
+    pub fn single(&self, set: NumberSet) -> Option<T> {
+        let least = set.least().filter(|&least| set == NumberSet::one(least))?;
         self.all.get(least).copied()
     }
 
@@ -330,20 +330,20 @@ mod tests {
 
     use super::*;
 
-    /// Numbers around the borders of words, up to this one.
+    /// NumberSet around the borders of words, up to this one.
     const MOST: usize = 300;
 
     /// A set of some numbers, or of all others, as it is and as its members below [`MOST`].
-    fn set() -> impl Strategy<Value = (Numbers, BTreeSet<usize>)> {
+    fn set() -> impl Strategy<Value = (NumberSet, BTreeSet<usize>)> {
         let near = prop_oneof![0..4_usize, 60..68_usize, 122..130_usize, 188..196_usize, 0..MOST];
         (prop::collection::btree_set(near, 0..5), any::<bool>()).prop_map(|(members, is_complement)| {
-            let set: Numbers = members.iter().map(|&n| Numbers::one(n)).collect();
+            let set: NumberSet = members.iter().map(|&n| NumberSet::one(n)).collect();
             let others = || (0..MOST).filter(|n| !members.contains(n)).collect();
             if is_complement { (!set, others()) } else { (set, members) }
         })
     }
 
-    fn members(of: Numbers) -> BTreeSet<usize> {
+    fn members(of: NumberSet) -> BTreeSet<usize> {
         of.below(MOST).collect()
     }
 
@@ -361,7 +361,7 @@ mod tests {
             prop_assert_eq!(a.has(n), of_a.contains(&n));
             prop_assert_eq!(a.least().filter(|&n| n < MOST), of_a.first().copied());
             prop_assert_eq!(a.is_empty(), of_a.is_empty());
-            prop_assert_eq!(members(Numbers::from(n)), (n..MOST).collect());
+            prop_assert_eq!(members(NumberSet::from(n)), (n..MOST).collect());
             prop_assert_eq!(a.reaches(n), of_a.iter().any(|&m| m >= n));
             let (low, high) = of_a.iter().partition::<Vec<usize>, _>(|&&m| m < n);
             prop_assert_eq!(a.is_single_below(n), low.len() + usize::from(!high.is_empty()) == 1);

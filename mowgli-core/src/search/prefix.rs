@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::numbers::{Numbering, Numbers};
+use super::numbers::{NumberSet, Numbering};
 use super::schema::SchemaChoice;
 use super::store::{ConstraintStore, NewSub, PossibleSources, Snapshot};
 use super::values::{Domains, Source, ValueStep, intersect, narrow_copies, values_of_sub};
@@ -70,7 +70,7 @@ pub struct Ways {
     /// The values that they read, if they differ in what one subevent of the call reads: its position, and the values.
     pub read: Option<(usize, SmallVec<[Val; 4]>)>,
     /// The results of a class by their numbers; nothing if there is one result.
-    pub class: Numbers,
+    pub class: NumberSet,
 }
 
 impl Ways {
@@ -116,7 +116,7 @@ pub struct TooManyValues;
 /// The values that the writes of a prefix can have, from sources in the prefix.
 pub struct Available {
     /// The values that each subevent can write.
-    any: Vec<Numbers>,
+    any: Vec<NumberSet>,
 }
 
 /// An event of a thread, without those around it.
@@ -190,11 +190,11 @@ fn reads_one_of(sub: &Sub, cells: &[Cell]) -> bool {
 }
 
 impl PrefixValues {
-    fn number(&mut self, v: Val) -> Numbers {
+    fn number(&mut self, v: Val) -> NumberSet {
         let number = self.numbering.number(v);
         self.depths.resize(self.numbering.len(), 0);
         self.depths[number] = 0;
-        Numbers::one(number)
+        NumberSet::one(number)
     }
 
     fn save(&self) -> SavedValues {
@@ -216,10 +216,10 @@ impl PrefixValues {
 
     fn narrow(&self, domains: &mut Domains, changed: &mut bool) -> bool {
         // Values that have no number yet may get one of these.
-        let unnumbered = Numbers::from(self.numbering.len());
+        let unnumbered = NumberSet::from(self.numbering.len());
         narrow_copies(&self.copies, domains, changed)
             && self.steps.iter().all(|(_, step)| {
-                let (read, written) = step.allowed(domains, Numbers::ALL, unnumbered);
+                let (read, written) = step.allowed(domains, NumberSet::ALL, unnumbered);
                 intersect(&mut domains.reads[step.from], read, changed);
                 intersect(&mut domains.writes[step.to], written, changed);
                 !read.is_empty() && !written.is_empty()
@@ -227,7 +227,7 @@ impl PrefixValues {
     }
 
     /// Returns the values that a subevent writes if the read on which it depends has one of the values `read`.
-    fn made(&self, write: usize, read: Numbers) -> Numbers {
+    fn made(&self, write: usize, read: NumberSet) -> NumberSet {
         let Some((_, step)) = self.steps.iter().find(|(_, step)| step.to == write) else { return read };
         let made = read.below(step.table.len()).map(|number| step.table[number]);
         made.filter(|made| *made != ValueStep::UNKNOWN).collect()
@@ -403,7 +403,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Numbers every value that steps can make. Each step happens once, so no value needs more steps than there are.
+    /// NumberSet every value that steps can make. Each step happens once, so no value needs more steps than there are.
     fn number_steps(&mut self) -> Result<(), TooManyValues> {
         loop {
             let before = (self.values.numbering.len(), self.values.depths.clone());
@@ -432,7 +432,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             }
             let event = self.events[*event].0;
             let made = self.libraries.of(&event.call).step(event, numbering.all()[number]);
-            table[number] = made.map_or(Numbers::NONE, |v| numbering.set(v));
+            table[number] = made.map_or(NumberSet::NONE, |v| numbering.set(v));
             depths.resize(numbering.len(), u8::MAX);
         }
         if let Some(made) = table[number].least() {
@@ -448,14 +448,14 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let of_copies =
             self.values.copies.iter().copied().chain(self.values.steps.iter().map(|(_, step)| (step.from, step.to)));
         let copies: Vec<(usize, usize)> = of_copies.collect();
-        let mut any = vec![Numbers::NONE; n];
+        let mut any = vec![NumberSet::NONE; n];
         for w in (0..n).filter(|&w| self.store.copied(w).is_none() && self.store.subs[w].sub.writes.is_some()) {
             any[w] = self.store.domains.writes[w];
         }
         let sources: Vec<PossibleSources> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
         self.spread(&copies, &sources, &mut any, true);
         let Some(since) = since else { return Available { any } };
-        let mut fresh = vec![Numbers::NONE; n];
+        let mut fresh = vec![NumberSet::NONE; n];
         for w in (0..n).filter(|&w| self.store.births[w] > since) {
             fresh[w] = any[w];
         }
@@ -464,16 +464,16 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// Passes values along copies. A chain passes each copy once. `initial`: initial values count, too.
-    fn spread(&self, copies: &[(usize, usize)], sources: &[PossibleSources], any: &mut [Numbers], initial: bool) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[PossibleSources], any: &mut [NumberSet], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
             for (&(read, w), sources) in copies.iter().zip(sources) {
                 let of = |source: &Source| match source {
                     Source::Write(w) => any[*w],
                     _ if initial => self.store.init[read],
-                    _ => Numbers::NONE,
+                    _ => NumberSet::NONE,
                 };
-                let values = sources.iter().map(of).collect::<Numbers>() & self.store.domains.reads[read];
+                let values = sources.iter().map(of).collect::<NumberSet>() & self.store.domains.reads[read];
                 let more = self.values.made(w, values) & self.store.domains.writes[w];
                 changed |= !(more & !any[w]).is_empty();
                 any[w] |= more;
@@ -582,11 +582,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
                 .filter(|_| is_own(w) && matches!(self.store.subs[w].sub.writes, Some(Writes::Copy(_))))?;
             let source = self.store.subs[from].sub.cell.filter(|&c| !may_change(c))?;
             let (is_written, lasts) = lasts(source);
-            let initial = if is_written { Numbers::NONE } else { self.store.init[from] };
+            let initial = if is_written { NumberSet::NONE } else { self.store.init[from] };
             Some(lasts.into_iter().fold(initial, |all, w| all | available.any[w]))
         };
         let (is_written, lasts) = lasts(cell);
-        let of_last = |w: usize| available.any[w] & copied(w).unwrap_or(Numbers::ALL);
+        let of_last = |w: usize| available.any[w] & copied(w).unwrap_or(NumberSet::ALL);
         let values = lasts.into_iter().map(of_last).collect();
         is_written.then(|| self.values.numbering.members(values).collect())
     }

@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 
 use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::Tid;
-use crate::search::numbers::{Numbering, Numbers};
+use crate::search::numbers::{NumberSet, Numbering};
 use crate::search::thread::{Frontier, ThreadState, Threads};
 use crate::value::Val;
 
@@ -127,14 +127,14 @@ struct CellCopy<'n> {
 /// The accesses of a thread between two points, with cells as numbers.
 struct Effects<'n> {
     /// The reads that restrict the value: one of these values, or, if the flag is set, any other one.
-    reads: SmallVec<[(usize, Numbers, bool); 2]>,
+    reads: SmallVec<[(usize, NumberSet, bool); 2]>,
     /// The writes with a known value.
-    writes: SmallVec<[(usize, Numbers); 2]>,
+    writes: SmallVec<[(usize, NumberSet); 2]>,
     copies: SmallVec<[CellCopy<'n>; 2]>,
 }
 
 /// The cells at which a call looks, as numbers, each with its possible values.
-type ReadCells = SmallVec<[(usize, Numbers); 1]>;
+type ReadCells = SmallVec<[(usize, NumberSet); 1]>;
 
 /// The successors of a point, if the cells at which the thread looks hold these values.
 struct NextStates<'n> {
@@ -235,10 +235,10 @@ impl<'n> Reachability<'_, '_, 'n> {
             by_others: vec![ByCell::default(); count],
             written: vec![ByCell::default(); count],
             copied: ByCell::default(),
-            is_new: Numbers::NONE,
+            is_new: NumberSet::NONE,
             added: 0,
             links,
-            watched: vec![Numbers::NONE; count],
+            watched: vec![NumberSet::NONE; count],
             goes_on: self.standing.iter().map(|(_, waits)| !waits).collect(),
             ends: vec![false; count],
             is_brief: true,
@@ -296,7 +296,7 @@ fn last_write(point: &ThreadState<'_>, cell: Cell) -> Option<Val> {
 }
 
 /// The writes of a thread since the state, each with its value, or `None` if a copy writes the cell.
-type Own = Vec<(usize, Option<Numbers>)>;
+type Own = Vec<(usize, Option<NumberSet>)>;
 
 /// Something for each cell by its number; the default for a cell that has nothing yet.
 #[derive(Clone, Default)]
@@ -315,9 +315,9 @@ impl<T: Copy + Default> ByCell<T> {
     }
 }
 
-impl ByCell<Numbers> {
+impl ByCell<NumberSet> {
     /// Adds values of a cell. Returns whether any of them is new.
-    fn add(&mut self, cell: usize, values: Numbers) -> bool {
+    fn add(&mut self, cell: usize, values: NumberSet) -> bool {
         let before = self.of(cell);
         self.set(cell, before | values);
         before | values != before
@@ -327,21 +327,21 @@ impl ByCell<Numbers> {
 struct ReachabilitySearch<'s, 'a, 'p, 'n> {
     reachability: &'s Reachability<'a, 'p, 'n>,
     /// The values that cells hold at present, computed on demand.
-    now: ByCell<Option<Numbers>>,
+    now: ByCell<Option<NumberSet>>,
     /// For each thread the same without the initial value and without its own writes.
-    by_others: Vec<ByCell<Option<Numbers>>>,
+    by_others: Vec<ByCell<Option<NumberSet>>>,
     /// For each thread the values that it writes by itself.
-    written: Vec<ByCell<Numbers>>,
+    written: Vec<ByCell<NumberSet>>,
     /// The values that copies write.
-    copied: ByCell<Numbers>,
+    copied: ByCell<NumberSet>,
     /// The cells that are written.
-    is_new: Numbers,
+    is_new: NumberSet,
     /// The number of values that updates added.
     added: usize,
     /// The copies, and whether each was issued after the state.
     links: Vec<(CellCopy<'n>, bool)>,
     /// For each waiting thread the cells at which it looks.
-    watched: Vec<Numbers>,
+    watched: Vec<NumberSet>,
     goes_on: Vec<bool>,
     ends: Vec<bool>,
     /// Whether one way to the end is enough for each thread, which holds as long as no thread waits.
@@ -355,7 +355,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         for (t, &(point, waits)) in self.reachability.standing.iter().enumerate() {
             if waits {
                 let (_, read_cells) = self.results(t, point, Some(&Vec::new()));
-                self.watched[t] = read_cells.iter().map(|&(cell, _)| Numbers::one(cell)).collect();
+                self.watched[t] = read_cells.iter().map(|&(cell, _)| NumberSet::one(cell)).collect();
             }
         }
     }
@@ -392,7 +392,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         if self.is_new.has(cell) {
             return;
         }
-        self.is_new |= Numbers::one(cell);
+        self.is_new |= NumberSet::one(cell);
         for (t, watched) in self.watched.iter().enumerate() {
             self.goes_on[t] |= watched.has(cell);
         }
@@ -400,7 +400,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     }
 
     /// Returns the values that a cell can hold at present.
-    fn now(&mut self, cell: usize) -> Numbers {
+    fn now(&mut self, cell: usize) -> NumberSet {
         if let Some(values) = self.now.of(cell) {
             return values;
         }
@@ -410,7 +410,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     }
 
     /// Returns the same without the initial value and without the values that a thread has written by itself.
-    fn by_others(&mut self, t: usize, cell: usize) -> Numbers {
+    fn by_others(&mut self, t: usize, cell: usize) -> NumberSet {
         if let Some(values) = self.by_others[t].of(cell) {
             return values;
         }
@@ -423,13 +423,13 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         self.reachability.known.borrow().cells.all()[cell]
     }
 
-    fn numbers(&self, values: Vec<Val>) -> Numbers {
+    fn numbers(&self, values: Vec<Val>) -> NumberSet {
         let mut known = self.reachability.known.borrow_mut();
         values.into_iter().map(|v| known.values.set(v)).collect()
     }
 
     /// Returns the values that a cell may hold.
-    fn values(&mut self, cell: usize) -> Numbers {
+    fn values(&mut self, cell: usize) -> NumberSet {
         let written = self.written.iter().fold(self.copied.of(cell), |all, written| all | written.of(cell));
         written | self.now(cell)
     }
@@ -437,7 +437,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     /// Returns the values that a thread may find in a cell. `own` are its writes since the state. The result excludes
     /// its later writes, because no value justifies itself, and the values that its last write hides. If `own` is
     /// `None`, or a copy wrote the cell, the result is any possible value.
-    fn values_for(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>, cell: usize) -> Numbers {
+    fn values_for(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>, cell: usize) -> NumberSet {
         let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
         let others = others.fold(self.copied.of(cell), |all, (_, written)| all | written.of(cell));
@@ -604,7 +604,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     }
 
     /// Returns the results of an update of a cell on these values.
-    fn step(&mut self, event: &Event, values: Numbers, to: usize) -> Result<Numbers, TooMuch> {
+    fn step(&mut self, event: &Event, values: NumberSet, to: usize) -> Result<NumberSet, TooMuch> {
         let mut known = self.reachability.known.borrow_mut();
         let read: Vec<Val> = known.values.members(values).collect();
         let library = self.reachability.threads.libraries.of(&event.call);

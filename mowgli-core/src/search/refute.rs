@@ -61,7 +61,7 @@ pub struct Refutation {
 }
 
 /// A refutation with what the search decided.
-struct Way {
+struct RefutedWay {
     refutation: Refutation,
     sources: Vec<(usize, Source)>,
     /// The threads of the first edge that follows an order.
@@ -75,7 +75,7 @@ pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val]
     let (mut found, before) = (Vec::new(), solver.snapshot());
     refute(solver, libraries, lasts, most, &mut found);
     solver.restore(before);
-    let with_other_order = |way: Way| {
+    let with_other_order = |way: RefutedWay| {
         let in_other_order = other_order(solver, libraries, &way);
         Refutation { in_other_order, ..way.refutation }
     };
@@ -83,7 +83,7 @@ pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val]
 }
 
 /// Returns the edges that forbid the other order of a way, which is open in the state of the solver.
-fn other_order(solver: &mut Solver<'_>, libraries: &Libraries, way: &Way) -> Vec<Edge> {
+fn other_order(solver: &mut Solver<'_>, libraries: &Libraries, way: &RefutedWay) -> Vec<Edge> {
     let Some((from, to)) = way.ordered else { return Vec::new() };
     let threads = |solver: &Solver<'_>, pair: [usize; 2]| pair.map(|s| Tid::from_index(solver.graph.subs[s].thread));
     let reversed = |(raw, a, b)| match threads(solver, [a, b]) {
@@ -100,14 +100,16 @@ fn other_order(solver: &mut Solver<'_>, libraries: &Libraries, way: &Way) -> Vec
             }
         }
         solver.store.net.add(raw, a, b);
-        let edges = if solver.propagate() { Vec::new() } else { refutation(solver, libraries).refutation.edges };
+        let is_possible = solver.propagate();
+        solver.narrow_values();
+        let edges = if is_possible { Vec::new() } else { refutation(solver, libraries).refutation.edges };
         solver.restore(snapshot);
         edges
     });
     edges.into_iter().find(|edges| !edges.is_empty()).unwrap_or_default()
 }
 
-fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize, found: &mut Vec<Way>) {
+fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize, found: &mut Vec<RefutedWay>) {
     if found.len() >= most || solver.is_late() {
         return;
     }
@@ -136,7 +138,7 @@ fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: u
     }
 }
 
-fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Way {
+fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> RefutedWay {
     let why = Why { solver, libraries, fixed: solver.fixed_pairs(libraries) };
     let of_reads = (0..solver.graph.len()).map(|s| (s, solver.source(s)));
     let sources: Vec<(usize, Source)> = of_reads.filter(|(_, source)| *source != Source::Open).collect();
@@ -145,7 +147,7 @@ fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Way {
     let (demand, steps) = solver.conflict().map_or((None, Vec::new()), |conflict| why.conflict(conflict));
     let edges: Vec<Edge> = steps.into_iter().map(|step| why.edge(step)).collect();
     let ordered = edges.iter().find(|edge| edge.is_ordered).map(|edge| (edge.from.thread, edge.to.thread));
-    Way { refutation: Refutation { assumed, demand, edges, in_other_order: Vec::new() }, sources, ordered }
+    RefutedWay { refutation: Refutation { assumed, demand, edges, in_other_order: Vec::new() }, sources, ordered }
 }
 
 /// An edge between subevents by position, with name and sentence.

@@ -27,7 +27,7 @@ use crate::library::Libraries;
 /// A position among the fixed relations of a [`Schema`].
 pub(crate) type FixedId = usize;
 
-/// A relation in which two subevents alone determine the pairs. Numbers are positions among the sets, keys, turns and fixed
+/// A relation in which two subevents alone determine the pairs. NumberSet are positions among the sets, keys, turns and fixed
 /// relations of the [`Schema`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fixed {

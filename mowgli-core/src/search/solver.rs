@@ -27,7 +27,7 @@ mod steps;
 use serde::{Deserialize, Serialize};
 
 use super::network::{Conflict, RelationId};
-use super::numbers::Numbers;
+use super::numbers::NumberSet;
 use super::schema::SchemaChoice;
 use super::store::{ConstraintStore, NewSub};
 use super::values::{StepValues, Values, prepare};
@@ -161,7 +161,7 @@ impl<'a> Solver<'a> {
 
     fn with(
         graph: Graph<'a>,
-        (values, initial): (Values, Vec<Numbers>),
+        (values, initial): (Values, Vec<NumberSet>),
         libraries: &Libraries,
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
@@ -233,7 +233,7 @@ impl<'a> Solver<'a> {
         }
         if let Some(read) = self.distinguishing_read() {
             let values = self.store.domains.reads[read];
-            let least = Numbers::one(values.least().expect("a set of several values"));
+            let least = NumberSet::one(values.least().expect("a set of several values"));
             let parts = [least, values & !least];
             return self.branch(parts, |s, values| s.store.domains.reads[read] = values, settled, visit);
         }
@@ -495,7 +495,7 @@ fn is_in(set: &[u64], s: usize) -> bool {
 }
 
 /// Returns a store with all events of a graph, to which the specifications apply whose libraries cover their calls.
-fn whole_store(graph: &Graph<'_>, initial: &[Numbers], libraries: &Libraries) -> ConstraintStore {
+fn whole_store(graph: &Graph<'_>, initial: &[NumberSet], libraries: &Libraries) -> ConstraintStore {
     let covers = |name: &Name| {
         let own: Vec<&Event> = graph.events.iter().filter(|e| e.call.library == *name).copied().collect();
         let has_subevents = (0..graph.len()).any(|s| graph.library(s) == *name);
@@ -511,14 +511,14 @@ fn whole_store(graph: &Graph<'_>, initial: &[Numbers], libraries: &Libraries) ->
 fn store_of(
     graph: &Graph<'_>,
     names: &[Name],
-    initial: &[Numbers],
+    initial: &[NumberSet],
     libraries: &Libraries,
     mut added: impl FnMut(&ConstraintStore),
 ) -> ConstraintStore {
     let room = graph.len().next_power_of_two().max(LEAST_ROOM);
     let mut store = ConstraintStore::new(libraries, graph.world.threads.len(), names, room);
     for (s, &init) in initial.iter().enumerate() {
-        let (view, place, values) = (graph.view(s), graph.subs[s], (Numbers::ALL, Numbers::ALL));
+        let (view, place, values) = (graph.view(s), graph.subs[s], (NumberSet::ALL, NumberSet::ALL));
         store.add(libraries, &NewSub { view, place, birth: 0, until: 0, init, values });
         added(&store);
     }

@@ -55,7 +55,7 @@ use smallvec::SmallVec;
 
 use super::forbidden::Forbidden;
 use super::network::RelationNetwork;
-use super::numbers::Numbers;
+use super::numbers::NumberSet;
 use super::relation::matrix::WordOnes;
 use super::relation::rows::Rows;
 use super::schema::{Schema, SchemaChoice};
@@ -87,9 +87,9 @@ pub(crate) struct NewSub<'e> {
     /// The latest time of its source.
     pub until: u32,
     /// The initial value of its cell.
-    pub init: Numbers,
+    pub init: NumberSet,
     /// The values that it reads, and those that it writes.
-    pub values: (Numbers, Numbers),
+    pub values: (NumberSet, NumberSet),
 }
 
 /// The facts: see the module's documentation.
@@ -103,7 +103,7 @@ pub(crate) struct ConstraintStore {
     /// The time at which each subevent came.
     pub births: Vec<u32>,
     /// The initial value of each subevent's cell.
-    pub init: Vec<Numbers>,
+    pub init: Vec<NumberSet>,
     /// The subevents of each thread.
     threads: Rows,
     /// For each library of the schema its subevents.
@@ -272,7 +272,7 @@ impl ConstraintStore {
         }
     }
 
-    fn source_values(&self, read: usize, source: Source) -> Numbers {
+    fn source_values(&self, read: usize, source: Source) -> NumberSet {
         if let Source::Write(w) = source { self.domains.writes[w] } else { self.init[read] }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::event::{Event, Reads, Sub, Writes};
 use crate::search::graph::Graph;
-use crate::search::numbers::{Numbering, Numbers};
+use crate::search::numbers::{NumberSet, Numbering};
 use crate::search::runs::{Run, Skeleton};
 use crate::value::Val;
 
@@ -18,8 +18,8 @@ const MANY: usize = 127;
 /// The values of one subevent in one run.
 #[derive(Clone, Copy)]
 struct RunValues {
-    reads: Numbers,
-    writes: Numbers,
+    reads: NumberSet,
+    writes: NumberSet,
 }
 
 /// The source of a read.
@@ -37,9 +37,9 @@ pub enum Source {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Domains {
     /// The values that it can read.
-    pub reads: Vec<Numbers>,
+    pub reads: Vec<NumberSet>,
     /// The values that it can write.
-    pub writes: Vec<Numbers>,
+    pub writes: Vec<NumberSet>,
     /// The source of what it reads.
     pub sources: Vec<Source>,
     /// The latest time of a source. [`u32::MAX`] if it may read from a write that does not exist yet.
@@ -54,24 +54,24 @@ pub struct ValueStep {
     pub to: usize,
     /// The written value for the number of each read value; the empty set if nothing is written. [`ValueStep::UNKNOWN`] for
     /// a value without a number.
-    pub table: Vec<Numbers>,
+    pub table: Vec<NumberSet>,
 }
 
 impl ValueStep {
     /// A written value without a number.
-    pub const UNKNOWN: Numbers = Numbers::ALL;
+    pub const UNKNOWN: NumberSet = NumberSet::ALL;
 
     /// Returns the values that can be read among `reads`, and those that can be written then. `unnumbered` are the values that
     /// have no number yet; a value of these may become any other one.
-    pub fn allowed(&self, domains: &Domains, reads: Numbers, unnumbered: Numbers) -> (Numbers, Numbers) {
+    pub fn allowed(&self, domains: &Domains, reads: NumberSet, unnumbered: NumberSet) -> (NumberSet, NumberSet) {
         let (reads, writes) = (domains.reads[self.from] & reads, domains.writes[self.to]);
         let mut read = reads & unnumbered;
-        let mut written = if read.is_empty() { Numbers::NONE } else { writes };
+        let mut written = if read.is_empty() { NumberSet::NONE } else { writes };
         for number in reads.below(self.table.len()) {
             let made = self.table[number];
             let made = if made == Self::UNKNOWN { unnumbered } else { made } & writes;
             if !made.is_empty() {
-                (read, written) = (read | Numbers::one(number), written | made);
+                (read, written) = (read | NumberSet::one(number), written | made);
             }
         }
         (read, written)
@@ -89,15 +89,15 @@ pub fn narrow_copies(copies: &[(usize, usize)], domains: &mut Domains, changed: 
 }
 
 /// Returns the values that a subevent of this shape reads and those that it writes. `number` returns the number of a value.
-pub fn values_of_sub(sub: &Sub, mut number: impl FnMut(Val) -> Numbers) -> (Numbers, Numbers) {
+pub fn values_of_sub(sub: &Sub, mut number: impl FnMut(Val) -> NumberSet) -> (NumberSet, NumberSet) {
     let reads = match sub.reads {
         Some(Reads::Is(v)) => number(v),
         Some(Reads::IsNot(v)) => !number(v),
-        Some(Reads::Any) | None => Numbers::ALL,
+        Some(Reads::Any) | None => NumberSet::ALL,
     };
     let writes = match sub.writes {
         Some(Writes::Is(v)) => number(v),
-        _ => Numbers::ALL,
+        _ => NumberSet::ALL,
     };
     (reads, writes)
 }
@@ -130,7 +130,7 @@ pub fn prepare(
     init: impl Fn(&Graph<'_>, usize) -> Val,
     step: &dyn Fn(&Event, Val) -> Option<Val>,
     steps: &StepValues,
-) -> Option<(Values, Vec<Numbers>)> {
+) -> Option<(Values, Vec<NumberSet>)> {
     let mut numbering = Numbering::default();
     let initial = (0..graph.len()).map(|s| numbering.set(init(graph, s))).collect();
     for skeleton in &graph.skeletons {
@@ -161,7 +161,7 @@ pub fn prepare(
     Some((Values { numbering, rows, copies, steps, starts }, initial))
 }
 
-/// Numbers every value that steps can make, unless they are too many. Each step happens once, so as many passes as there are
+/// NumberSet every value that steps can make, unless they are too many. Each step happens once, so as many passes as there are
 /// steps are enough.
 fn add_steps(
     graph: &Graph<'_>,
@@ -197,7 +197,7 @@ fn dependencies(
     for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
         for (position, sub) in shape.iter().enumerate() {
             if let Some(Writes::Step(from)) = sub.writes {
-                let made = |&v: &Val| step(event, v).map_or(Numbers::NONE, |w| numbering.known(w));
+                let made = |&v: &Val| step(event, v).map_or(NumberSet::NONE, |w| numbering.known(w));
                 let results = numbering.all().iter().map(made);
                 all.push(ValueStep { from: base + from, to: base + position, table: results.collect() });
             }
@@ -258,7 +258,7 @@ impl Values {
                 !(row.reads & reads).is_empty() && !(row.writes & writes).is_empty()
             }) && self.steps[thread][*run]
                 .iter()
-                .all(|s| !s.allowed(domains, rows[s.from - start].reads, Numbers::NONE).1.is_empty())
+                .all(|s| !s.allowed(domains, rows[s.from - start].reads, NumberSet::NONE).1.is_empty())
         });
         alive.map(|(index, _)| index)
     }
@@ -282,10 +282,10 @@ impl Values {
     fn narrow_steps(&self, thread: usize, domains: &mut Domains, changed: &mut bool) {
         let start = self.starts[thread];
         for index in 0..self.steps[thread][0].len() {
-            let (mut read, mut written) = (Numbers::NONE, Numbers::NONE);
+            let (mut read, mut written) = (NumberSet::NONE, NumberSet::NONE);
             for run in self.alive(thread, domains) {
                 let step = &self.steps[thread][run][index];
-                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads, Numbers::NONE);
+                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads, NumberSet::NONE);
                 (read, written) = (read | r, written | w);
             }
             let ValueStep { from, to, .. } = self.steps[thread][0][index];
@@ -296,7 +296,7 @@ impl Values {
 }
 
 /// Intersects two sets, and sets `changed` on change.
-pub fn intersect(set: &mut Numbers, with: Numbers, changed: &mut bool) {
+pub fn intersect(set: &mut NumberSet, with: NumberSet, changed: &mut bool) {
     let next = *set & with;
     *changed |= next != *set;
     *set = next;

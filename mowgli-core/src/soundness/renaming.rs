@@ -176,7 +176,7 @@ impl Renaming {
     }
 }
 
-/// Numbers the elements of `all`: those of `first` come first, in that order.
+/// NumberSet the elements of `all`: those of `first` come first, in that order.
 fn numbered<T: Ord + Copy + Hash>(first: impl Iterator<Item = T>, all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let all = all.collect_vec();
     let first = first.filter(|x| all.contains(x)).collect_vec();

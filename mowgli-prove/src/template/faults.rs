@@ -15,28 +15,17 @@
 //! **Cost**: the number of calls of paths, times that of the calls of clients, for a few values.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, ExprTerm, Scope, Var};
-use mowgli_core::ids::Tid;
 use mowgli_core::library::Hints;
 use mowgli_core::term::body::CallTerm;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 
 use crate::error::{Refusal, refusal};
 use crate::template::pattern::ArgumentForm;
-use crate::template::values::PathCondition;
-
-/// A call of a client in a small world, with the objects of the implementation.
-#[derive(Clone, Debug)]
-pub(crate) struct ClientInWorld {
-    pub world: Arc<World>,
-    pub thread: Tid,
-    pub args: Vec<Val>,
-}
+use crate::template::values::{ClientInWorld, PathCondition};
 
 /// A call on a path, and what is known there.
 pub(super) struct CallOnPath<'s> {

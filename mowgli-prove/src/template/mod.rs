@@ -34,14 +34,13 @@ use mowgli_core::world::{DeclarationPart, World};
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::Classes;
-use crate::template::faults::ClientInWorld;
 use crate::template::kind::{CallForm, CallWay, Guard, Kind};
 use crate::template::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::template::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::template::shapes::{NoTemplate, Shaper, Symbolic, element, shape_of};
 use crate::template::source::ProofSource;
 use crate::template::symbolic::{LeftOutCall, Path, PathCall, method_of, returns};
-use crate::template::values::{PathCondition, SymbolicExecutor, is_of_world, result};
+use crate::template::values::{ClientInWorld, PathCondition, SymbolicExecutor, is_of_world, result};
 
 /// A kind of calls, with its case.
 struct Branch<'a> {

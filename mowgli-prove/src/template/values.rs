@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
-use mowgli_core::ids::Name;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::term::parts::{ObjectTerm, Parts};
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 
 use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
-use crate::template::faults::ClientInWorld;
 use crate::template::kind::Guard;
 use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
 
@@ -32,6 +32,14 @@ const RESULT: usize = 1 << 20;
 pub(super) const ELEMENT: usize = 2 << 20;
 /// The number of the first variable for a value of which nothing is known.
 pub(super) const UNKNOWN: usize = 3 << 20;
+
+/// A call of a client in a small world, with the objects of the implementation.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientInWorld {
+    pub world: Arc<World>,
+    pub thread: Tid,
+    pub args: Vec<Val>,
+}
 
 /// A condition that was decided.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

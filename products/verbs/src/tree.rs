@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(crate) type RunNumber = usize;
 
 /// A run of a thread.
-struct Run<D> {
+struct RecordedRun<D> {
     thread: usize,
     /// The run before its last result, and that result.
     before: Option<(RunNumber, i64)>,
@@ -27,7 +27,7 @@ struct Run<D> {
 /// The runs of all threads.
 #[derive(Default)]
 pub(crate) struct RunTree<D> {
-    runs: Vec<Run<D>>,
+    runs: Vec<RecordedRun<D>>,
     first: BTreeMap<usize, RunNumber>,
 }
 
@@ -54,7 +54,7 @@ impl<D: Default> RunTree<D> {
     }
 
     fn add(&mut self, thread: usize, before: Option<(RunNumber, i64)>) -> RunNumber {
-        self.runs.push(Run { thread, before, after: BTreeMap::new(), known: D::default() });
+        self.runs.push(RecordedRun { thread, before, after: BTreeMap::new(), known: D::default() });
         self.runs.len() - 1
     }
 

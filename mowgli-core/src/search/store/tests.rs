@@ -25,12 +25,12 @@ fn add(store: &mut ConstraintStore, libraries: &Libraries, events: &[Event]) {
     for event in events {
         let sub = libraries.of(&event.call).shapes(&world, event)[0][0];
         let s = store.len();
-        let writes = if sub.writes.is_some() { Numbers::one(s + 1) } else { Numbers::ALL };
+        let writes = if sub.writes.is_some() { NumberSet::one(s + 1) } else { NumberSet::ALL };
         let view = SubView { world: &world, event, sub: &sub, nth: s };
         let place = GraphSub { event: s, base: s, thread: event.thread.index(), sub };
         store.add(
             libraries,
-            &NewSub { view, place, birth: 0, until: 0, init: Numbers::one(0), values: (Numbers::ALL, writes) },
+            &NewSub { view, place, birth: 0, until: 0, init: NumberSet::one(0), values: (NumberSet::ALL, writes) },
         );
     }
 }
