@@ -42,6 +42,19 @@ fn what_has_no_form_is_refused_by_name() {
     }
 }
 
+/// A library that is named has its variant below another one, too, in any order, and no second variant.
+#[test]
+fn a_library_has_the_variant_that_is_named() {
+    for names in [["slock", "wlock:broadcast-first"], ["wlock:broadcast-first", "slock"]] {
+        for language in ["c", "rust"] {
+            let printed = tells(&["emit", language, names[0], names[1]], 0, &["wlock:broadcast-first"]).out;
+            let (_, wlock) = printed.split_once("as its variant `broadcast-first`").expect("the variant that is named");
+            assert!(wlock.contains("slock"), "{printed}");
+        }
+    }
+    is_bad(&["emit", "c", "bal", "bal:no-fence"], &["bal: it is named as two variants, published and no-fence"]);
+}
+
 #[test]
 fn a_folder_gets_the_operations_too() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -77,11 +77,16 @@ fn names(wanted: &[(&Entry, &Variant)]) -> String {
     wanted.iter().map(|(entry, variant)| format!("{}:{}", entry.name, variant.name)).join(" ")
 }
 
-/// Returns these libraries, each after those that it stands on.
+/// Returns these libraries, each after those that it stands on. A library that is wanted has its variant below others, too.
 fn stack<'a>(entries: &'a [Entry], wanted: &[(&'a Entry, &'a Variant)]) -> Result<Vec<Emitted<'a>>, InputError> {
     let mut all = Vec::new();
-    for (entry, variant) in wanted {
-        add(entries, entry, variant, &mut all)?;
+    for &(entry, variant) in wanted {
+        let other = wanted.iter().find(|(of, other)| of.name == entry.name && other.name != variant.name);
+        if let Some((_, other)) = other {
+            let why = format!("it is named as two variants, {} and {}: write each by itself", variant.name, other.name);
+            return Err(InputError::new(Code::Unsupported, why).about(&entry.name));
+        }
+        add(entries, wanted, (entry, variant), &mut all)?;
     }
     Ok(all)
 }
@@ -104,8 +109,8 @@ fn written(all: &[Emitted<'_>], writer: Writer) -> Result<String, InputError> {
 /// Adds a library after those that it stands on, unless it is there.
 fn add<'a>(
     entries: &'a [Entry],
-    entry: &'a Entry,
-    variant: &'a Variant,
+    wanted: &[(&'a Entry, &'a Variant)],
+    (entry, variant): (&'a Entry, &'a Variant),
     all: &mut Vec<Emitted<'a>>,
 ) -> Result<(), InputError> {
     let name = Name::literal(entry.name);
@@ -116,7 +121,11 @@ fn add<'a>(
     for below in emitted.below().into_iter().filter(|below| *below != WAIT) {
         let other = named(entries, below.text())
             .map_err(|_| refused(name, &NoForm(format!("{below} is a memory model that has no form in C or Rust"))))?;
-        add(entries, other, other.default_variant()?, all)?;
+        let other = match wanted.iter().find(|(entry, _)| entry.name == other.name) {
+            Some(wanted) => *wanted,
+            None => (other, other.default_variant()?),
+        };
+        add(entries, wanted, other, all)?;
     }
     all.push(emitted);
     Ok(())

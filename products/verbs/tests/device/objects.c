@@ -83,10 +83,10 @@ static void *run(void *number)
 		slock_acq(me, &lock[t]);
 		sc_rmw_write(me, &guarded[t], sc_rmw_read(me, &guarded[t]) + 1);
 		slock_rel(me, &lock[t]);
-		if (t == 1) while (!rbl_submit(me, &ring[t], mw_one(i))) {}
+		if (t == 1) while (!rbl_submit(me, &ring[t], mw_one(i))) mw_again(me);
 		if (t == 2) {
 			struct mw_list message;
-			while ((message = rbl_receive(me, &ring[t])).n < 0) {}
+			while ((message = rbl_receive(me, &ring[t])).n < 0) mw_again(me);
 			expect(mw_first(message), i, "a message");
 		}
 	}
