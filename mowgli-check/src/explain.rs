@@ -558,7 +558,12 @@ impl ProgramWords {
     #[must_use]
     pub fn other_order(&self, way: &Refutation, in_short: bool) -> Vec<String> {
         let Some(ordered) = way.edges.iter().find(|edge| edge.is_ordered) else { return Vec::new() };
-        if in_short || way.in_other_order.is_empty() {
+        let is_reversed = |edge: &Edge| {
+            edge.is_ordered && (edge.from.thread, edge.to.thread) == (ordered.to.thread, ordered.from.thread)
+        };
+        // A cycle that follows the first order, too, says nothing of the other one.
+        let all_are = way.in_other_order.iter().filter(|edge| edge.is_ordered).all(is_reversed);
+        if in_short || way.in_other_order.is_empty() || !all_are || !way.in_other_order.iter().any(is_reversed) {
             return vec![format!("the other order of {} is impossible, too", ordered.relation)];
         }
         let edges = way.in_other_order.iter().map(|edge| format!("  {}", self.sentence(edge)));

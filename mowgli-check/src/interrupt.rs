@@ -40,7 +40,7 @@ impl Deadline {
     /// Returns the deadline this number of seconds from now; `None` means never.
     #[must_use]
     pub fn after(seconds: Option<u64>) -> Self {
-        Self { time: seconds.map(|s| Instant::now() + Duration::from_secs(s)), ..Self::default() }
+        Self { time: seconds.and_then(|s| Instant::now().checked_add(Duration::from_secs(s))), ..Self::default() }
     }
 
     /// Returns this deadline, or the one this number of steps from now if that is earlier.

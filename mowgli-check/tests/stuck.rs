@@ -360,6 +360,9 @@ fn values_in_turn_are_found_or_undecided() {
         assert_ne!(liveness(rounds, &nested), Some(false), "{rounds:?}");
         assert_eq!(liveness(rounds, &["b := 0", "while b != 3 {", "b := x", "}"]), Some(true), "{rounds:?}");
     }
+    // Each iteration of the second thread makes 2, and its next one may find that before the first thread writes again.
+    let own = ["b := 0", "while b != 2 {", "b := faa(x, 1)", "}"];
+    assert_ne!(liveness(&["x := 1", "mfence"], &own), Some(true));
     // Two loops write a value each.
     let two = "RDMA_WAIT t { x@1 = 0; }\n P1@1 | P2@1 | P3@1 ;\n while true { | while true { | await x = 1 ;\n x := 1 | x := 2 | ;\n \
                } | } | ;\nhangs (P3)\n";

@@ -525,6 +525,7 @@ fn bad_checks() {
     is_bad(&["check", "bal", "--threads", "-1"], &["invalid value '-1' for '--threads <T>'"]);
     is_bad(&["check", "bal", "--variant", "nothing"], &["bal has no variant nothing", "no-fence"]);
     is_bad(&["check", "bal", "--threads", "many"], &["--threads"]);
+    tells(&["check", "bal", "--threads", "1", "--timeout", "18446744073709551615"], 0, &["sound"]);
 }
 
 #[test]

@@ -324,8 +324,11 @@ impl Problem<'_> {
             return Ok(false);
         }
         let with_turns = |thread: Tid, cell: Cell| {
-            let others = written.iter().filter(|(by, of, _)| *by != Some(thread) && *of == cell).map(|(.., v)| *v);
-            last(thread, cell).into_iter().chain(others).unique().collect()
+            // What the thread writes itself is hidden by its own later writes, unless others write the cell, too.
+            let of_cell = || written.iter().filter(|(_, of, _)| *of == cell);
+            let is_shared = of_cell().any(|(by, ..)| *by != Some(thread));
+            let turns = of_cell().filter(|_| is_shared).map(|(.., v)| *v);
+            last(thread, cell).into_iter().chain(turns).unique().collect()
         };
         let known = self.other_ways(idle, &last);
         let mut open = None;
