@@ -148,9 +148,9 @@ pub fn concretised(
     let wanted = test.assertions.first().ok_or_else(|| wrong("the test has no assertion".to_owned()))?;
     let is_wanted = |outcome: &Outcome| wanted.condition.holds(&test.values(outcome));
     let found = with_problem(&all, test, &chain, limits, |problem| {
-        witness_of(problem, (&entry.specification, library), &is_wanted).ok_or_else(|| problem.outcomes())
+        witness_of(problem, (&entry.specification, library), &is_wanted).ok_or_else(|| problem.outcomes().all())
     });
-    let (execution, witness) = found.map_err(|outcomes| match outcomes.all() {
+    let (execution, witness) = found.map_err(|outcomes| match outcomes {
         Err(stop) => wrong(format!("{implemented}: {stop}")),
         Ok(all) if !all.keys().any(is_wanted) => wrong(format!("no execution of {implemented} has ({})", wanted.text)),
         Ok(_) => {

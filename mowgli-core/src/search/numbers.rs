@@ -150,7 +150,7 @@ impl NumberSet {
             return SETS.with_borrow(|sets| Rc::clone(&sets.all[(self.0 & !WIDE) as usize]));
         }
         let rest = if self.0 & REST == 0 { 0 } else { u64::MAX };
-        let upper = self.0 >> 64 & (REST - 1 >> 64);
+        let upper = self.0 >> 64 & ((REST - 1) >> 64);
         Rc::new(WideSet { words: vec![self.0 as u64, upper as u64 | rest & (3 << 62)], rest })
     }
 

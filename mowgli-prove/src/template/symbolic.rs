@@ -418,7 +418,7 @@ impl SymbolicExecutor<'_> {
             return;
         }
         let objects = call.args.iter().zip(method.takes).filter(|(_, (_, kind))| kind.is_object());
-        let are_there = objects.map(|(arg, _)| self.has_object(call, *arg, state)).collect::<Result<(), Refusal>>();
+        let are_there = { objects }.try_for_each(|(arg, _)| self.has_object(call, *arg, state));
         let on_path =
             CallOnPath { call, arguments: &self.arguments, decided: &state.decided, elements: &state.elements };
         let library = self.below.get(call.library).expect("it has the method");
