@@ -3,12 +3,12 @@
 //! **Computes** unions, intersections and complements. A set is finite, or has all numbers but finitely many. So what has no number yet
 //! can be a member.
 //!
-//! **Invariant.** Two sets are equal if their words are. The first [`INLINE`] numbers have a bit each, and the bit [`REST`] stands for all
-//! further ones. A set that needs more has the bit [`WIDE`] and its place in a table of this thread. The table has each set once.
+//! **Invariant.** Two sets are equal if their words are. The first `INLINE` numbers have a bit each, and the bit `REST` stands for all
+//! further ones. A set that needs more has the bit `WIDE` and its place in a table of this thread. The table has each set once.
 //!
 //! **Example.** `{0, 2}` is `101`, and its complement has `REST`. `{500}` is in the table.
 //!
-//! **Correct because** [`NumberSet::of`] alone makes wide sets, and it makes one only if the set has no inline form. A table is emptied
+//! **Correct because** `NumberSet::of` alone makes wide sets, and it makes one only if the set has no inline form. A table is emptied
 //! when no [`Numbering`] of its thread is left. Each set belongs to one, so no set outlives its place.
 //!
 //! **Cost.** An operation on inline sets costs one test more than that on words. Others cost a word for each 64 numbers, and a lookup.
