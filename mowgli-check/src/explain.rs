@@ -161,7 +161,22 @@ pub fn concretised(
     let judged = judge(&of_implementation, &execution).map_err(|complaint| wrong(complaint.to_string()))?;
     let names = &Names::of(test);
     let scene = Scene { libraries: &of_implementation, execution: &execution, judged: &judged, names };
-    Ok(format!("{}: ({}) by {implemented}\n\n{}", test.name, wanted.text, show::witness(&scene, &witness)))
+    Ok(format!("{}\n\n{}", accepted_line(test, wanted, implemented), show::witness(&scene, &witness)))
+}
+
+/// Returns the line above an accepted execution, as in `accepted: (a=1) by bal`.
+fn accepted_line(test: &Test, assertion: &Assertion, implemented: &str) -> String {
+    format!("{}: ({}) by {implemented}", test.name, assertion.text)
+}
+
+/// Returns the program of a snapshot with an accepted execution: what stands above [`accepted_line`].
+fn accepted_in(catalogue: &Catalogue, snapshot: &str) -> Option<(Mark, String, Test)> {
+    let (at, implemented) = snapshot.lines().enumerate().find_map(|(at, l)| Some((at, l.rsplit_once(") by ")?.1)))?;
+    let text: String = snapshot.lines().take(at).map(|l| format!("{l}\n")).collect();
+    let test = parse_in(catalogue, "the snapshot's program", &text).ok()?;
+    let line = accepted_line(&test, test.assertions.first()?, implemented);
+    (snapshot.lines().nth(at) == Some(&line))
+        .then(|| (Mark { implemented: vec![implemented.to_owned()], assertion: 1 }, text, test))
 }
 
 /// The finding on one assertion, or the limit that was hit.
@@ -254,18 +269,18 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
     format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
 }
 
-/// Returns the first program that is marked in a reviewed snapshot, with its text; `None` if no program is marked.
+/// Returns the first program that is marked in a reviewed snapshot, or that of an accepted execution, with its text; `None` if it has neither.
 fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, InputError> {
     let mut lines = snapshot.lines();
-    let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
+    let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(accepted_in(catalogue, snapshot)) };
     let mark: Mark = ron::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
     let test = parse_in(catalogue, "the snapshot's program", &text)?;
     Ok(Some((mark, text, test)))
 }
 
-/// Returns the finding of a reviewed snapshot: its first marked program, with an execution from a new search. Returns
-/// `None` if no program is marked.
+/// Returns the finding of a reviewed snapshot: its first marked program or that of its accepted execution, with an execution from a new
+/// search. Returns `None` if it has neither.
 ///
 /// # Errors
 /// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
