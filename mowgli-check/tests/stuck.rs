@@ -588,9 +588,14 @@ fn locks_and_barriers_agree_with_a_simulation() {
 
 /// Solves a test by axioms and machine, which agree on what is stuck.
 fn verdict_of_both(text: &str) -> &'static str {
+    let (test, answer) = solved_by_both(text);
+    answer.verdict(&test).text()
+}
+
+fn solved_by_both(text: &str) -> (Test, Answer) {
     let test = parsed(text);
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    answer.verdict(&test).text()
+    (test, answer)
 }
 
 /// A thread that may crash need not. If it waits for ever, who waits for its end does too.
@@ -643,6 +648,61 @@ fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
          hangs (P1 at line 5)\n",
     );
     assert_eq!(answer.liveness, [Some(true)]);
+}
+
+/// A node crashes with all its threads. So who waits is on a node that has not, and its neighbours and the operations to it go on.
+#[test]
+fn a_node_whose_thread_waits_has_not_crashed() {
+    let verdicts = |head: &str, rows: &str, assertions: &[&str]| {
+        let text = |assertion: &&str| format!("{head}\n{rows}\n{assertion}\n");
+        assertions.iter().map(|a| verdict_of_both(&text(a))).collect::<Vec<_>>()
+    };
+    let head = "RDMA_TSO+crashes t\n{ crash(@1); y@1 = 0; z@2 = 2; }\n P1@1 | P2@2 ;";
+    assert_eq!(verdicts(head, " await y != 0 | put(y, z) ;", &["ends"]), ["holds"]);
+    assert_eq!(
+        verdicts(head, " await y != 0 | put(y, z) ;\n | poll(1) ;", &["hangs (P1)", "hangs (P2)"]),
+        ["fails", "holds"]
+    );
+    let stuck = ["locations [y;]\nstuck (y=0)", "locations [y;]\nstuck (y=2)"];
+    assert_eq!(verdicts(head, " await y = 5 | put(y, z) ;", &stuck), ["fails", "holds"]);
+    let waits =
+        "RDMA_WAIT+crashes t\n{ crash(@1); y@1 = 0; z@2 = 2; }\n P1@1 | P2@2 ;\n await y = 2 | put(y, z) ;\nends\n";
+    assert_eq!(solved(waits).1.liveness, [Some(true)]);
+    let head = "RDMA_TSO+crashes t\n{ crash(@1); nodes 2; x@1 = 0; }\n P1@1 | P2@1 | P3@2 ;";
+    assert_eq!(verdicts(head, " x := 1 | await x = 1 | ;", &["ends"]), ["holds"]);
+    let rows = " x := 1 | await x = 1 | dead(P1) ;\n | await x = 2 | ;";
+    assert_eq!(
+        verdicts(head, rows, &["stuck (x=0)", "stuck (x=1)", "hangs (P2 at line 4)"]),
+        ["fails", "holds", "fails"]
+    );
+}
+
+/// A thread stops after its last call, too, also if it goes round in a loop without one.
+#[test]
+fn a_thread_in_a_loop_without_a_call_may_crash() {
+    for (body, before) in [("d := 1", "x := 1"), ("if a = 1 { d := x }", "x := 1"), ("d := 1", "b := 2")] {
+        let (_, answer) = solved_by_both(&format!(
+            "RDMA_TSO+crashes t\n{{ crash(P1); x@1 = 0; y@1 = 0; }}\n P1@1 | P2@1 ;\n a := 0 ; {before} | dead(P1) ;\n \
+             while a = 0 {{ {body} }} | y := 1 ;\nlocations [x; y;]\nallowed (x={} /\\ y=1)\n",
+            i32::from(before == "x := 1")
+        ));
+        assert_eq!(answer.holds, [Some(true)], "{body}");
+    }
+}
+
+/// An assertion may ask for a register of a thread that waits, although nothing reads the register later.
+#[test]
+fn registers_of_threads_that_wait_have_all_their_values() {
+    let text = |head: &str, assertions: &str| {
+        format!(
+            "RDMA_TSO t {{ z@1 = 0; {head}}}\n P1@1 | P2@1 ;\n z := 1 | b := 0 ;\n z := 0 | while b != 2 {{ ;\n | await z = 1 ;\n \
+             | b := 1 ;\n | }} ;\nlocations [z;]\n{assertions}\n"
+        )
+    };
+    let (_, answer) = solved_by_both(&text("", "stuck (b=0 /\\ z=0)\nstuck (b=1 /\\ z=0)"));
+    assert_eq!(answer.liveness, [Some(true); 2]);
+    let (_, answer) = solved_by_both(&text("server(P2); ", "allowed (b=0 /\\ z=0)\nallowed (b=1 /\\ z=0)"));
+    assert_eq!(answer.holds, [Some(true); 2]);
 }
 
 /// A receive returns the next message that its thread has not taken, and each message once. So a thread waits for ever for a message

@@ -3,7 +3,9 @@
 use mowgli::check::{CheckOptions, Checked, check};
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::catalogue::{catalogue, named};
-use mowgli_libraries::entry::{Entry, Expected, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant, bound, variant};
+use mowgli_libraries::prelude::*;
+use mowgli_libraries::trylock::{self, TRYLOCK, Trylock};
 use mowgli_proofs::explanation;
 
 /// Checks a variant, up to the first of its bounds at which it fails, and returns the last check.
@@ -84,4 +86,49 @@ fn a_lock_that_blocks() {
     let entry = named(&all, "wlock").expect("the lock");
     let variant = entry.variant("no-broadcast").expect("a variant");
     insta::assert_snapshot!(waiting(&found(entry, variant, &variant.bounds)));
+}
+
+methods! {
+    /// Calls that do something alone.
+    enum Method of ALONE = "alone" {
+        /// Does it from one side.
+        fn here = Here(x: Object);
+        /// Does it from the other side.
+        fn there = There(x: Object);
+    }
+}
+
+fn nothing() -> Spec {
+    Spec::default()
+}
+
+/// Returns the bodies that take two locks, each in its order, and release them.
+fn with_two(take: impl Fn(Expr) -> Body, is_opposite: bool) -> Over<Method> {
+    let lock = |x: Expr, part: &'static str| x.part(part, []);
+    let release = |x: Expr, part: &'static str| body! { trylock::Method::rel(lock(x, part)) };
+    let both = |x: Expr, [first, second]: [&'static str; 2]| {
+        body! { take(lock(x, first)); (take(lock(x, second))); (release(x, second)); (release(x, first)) }
+    };
+    let there = if is_opposite { ["b", "a"] } else { ["a", "b"] };
+    let bodies = bodies! { Method: Here { x } => { (both(x, ["a", "b"])) } There { x } => { (both(x, there)) } };
+    Over::<Method>::terms(bodies).with_parts(parts! { x =>
+        x.part("a", []) => ObjectTerm::new(TRYLOCK).at(1);
+        x.part("b", []) => ObjectTerm::new(TRYLOCK).at(1);
+    })
+}
+
+/// Threads that take two locks in opposite orders wait for each other, in calls or in attempts.
+#[test]
+fn threads_that_take_locks_in_opposite_orders_are_stuck() {
+    let shapes = shapes! { Method: Here { .. } => { aMF } There { .. } => { aMF } };
+    let verdict = |bodies: Over<Method>| {
+        let below = Libraries::over(to).with(Trylock);
+        let variants = vec![variant("published", "two locks", Expected::Sound, bodies, &[(2, 1, 1)])];
+        let entry = Entry::new(Memory::rdma_wait(), Simple::<Method>::new(shapes, nothing), below, variants);
+        found(&entry, &entry.variants[0], &[bound(2, 1, 1)]).verdict()
+    };
+    let waits = |lock: Expr| body! { trylock::Method::acq(lock) };
+    let tries = |lock: Expr| body! { loop { let taken = trylock::Method::try_acq(lock); if (taken) { break } } };
+    assert_eq!([verdict(with_two(waits, false)), verdict(with_two(waits, true))], ["sound", "stuck"]);
+    assert_eq!([verdict(with_two(tries, false)), verdict(with_two(tries, true))], ["sound", "stuck"]);
 }

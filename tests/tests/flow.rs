@@ -32,6 +32,7 @@ use mowgli_libraries::msw::Msw;
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::Sv;
+use mowgli_libraries::trylock::{self, TRYLOCK, Trylock};
 use mowgli_rdma::RdmaStamp::{aCR, aCW};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, Tso};
@@ -614,6 +615,11 @@ fn written(all: &[(Loc, i64)]) -> Body {
     Body::all(all.iter().map(|&(x, v)| wait::write(x, Val::Int(v))))
 }
 
+/// Makes a call of the only lock.
+fn lock(call: impl Fn(Loc) -> Body) -> Body {
+    call(Loc::new("m"))
+}
+
 /// Makes a program of statements by number. The value that was read last flows on, and is the output.
 fn sequence(statements: &[u8], last: Expr) -> Body {
     let Some((&first, rest)) = statements.split_first() else { return last.into() };
@@ -663,6 +669,12 @@ fn statement(number: u8, last: Expr) -> Body {
         12 => body! { let is_two = change(x, 0); if (is_two) { 2 } else { last } },
         13 => wait::put(y, x, Val::NoWid),
         14 => wait::put(x, y, Val::NoWid),
+        15 => lock(trylock::Method::acq),
+        16 => {
+            body! { loop { let is_taken = lock(trylock::Method::try_acq); if (is_taken) { break } else { wait::write(x, 3) } } }
+        }
+        17 => body! { loop { let is_taken = lock(trylock::Method::try_acq); if (is_taken) { break } } },
+        18 => lock(trylock::Method::rel),
         // A loop in a loop: the inner one waits, the outer one has effects.
         _ => body! {
             loop {
@@ -678,12 +690,13 @@ fn statement(number: u8, last: Expr) -> Body {
 /// search for that kind alone finds.
 #[test]
 fn one_search_finds_runs_that_end_and_runs_that_wait() {
-    let libraries = Libraries::over(to).with(Wait);
+    let libraries = Libraries::over(to).with(Wait).with(Trylock);
     let mut seeded = TestRunner::deterministic();
-    let strategy = prop::collection::vec(prop::collection::vec(0u8..9, 1..4), 2);
+    let strategy = prop::collection::vec(prop::collection::vec(prop_oneof![0u8..9, 15u8..19], 1..4), 2);
     let (mut ending, mut waiting) = (0, 0);
+    let mut world = one_node(2);
+    world.objects.insert(Loc::new("m"), Object::new(TRYLOCK).at(Node(1)));
     for _ in 0..300 {
-        let world = one_node(2);
         let threads = strategy.new_tree(&mut seeded).expect("two lists of statements").current();
         let programs: Vec<Body> = threads.iter().map(|statements| sequence(statements, 0.into())).collect();
         let problem = problem(&libraries, &world, &programs, &[]);
@@ -691,7 +704,7 @@ fn one_search_finds_runs_that_end_and_runs_that_wait() {
         assert!(both.together.is_empty() || both.idle.is_some());
         let Some(idle) = both.idle else { continue };
         (ending, waiting) = (ending + usize::from(!both.together.is_empty()), waiting + usize::from(!idle.is_empty()));
-        let alone = flow::idle(&problem).expect("no value comes out of nowhere");
+        let alone = flow::waiting(&problem).expect("no value comes out of nowhere");
         assert_eq!(&idle, alone.so_far().0);
     }
     assert!(ending > 50 && waiting > 50, "{ending} {waiting}");

@@ -111,6 +111,15 @@ pub enum Side {
 }
 
 impl Side {
+    /// Returns the positions of the values that it consists of.
+    pub(super) fn shown(&self) -> Vec<usize> {
+        match self {
+            Self::Shown(position) => vec![*position],
+            Self::Val(_) => Vec::new(),
+            Self::Tuple(all) => all.iter().flat_map(Self::shown).collect(),
+        }
+    }
+
     /// Returns its value if a test shows these values.
     fn value(&self, shown: &[Val]) -> Val {
         match self {

@@ -1,7 +1,7 @@
 //! The programs of a test's threads.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use mowgli_core::event::Call;
@@ -15,15 +15,37 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash;
 
-use super::condition::{Comparison, Condition};
-use super::test::{Arg, RegisterCondition, Sign, Statement, Test, TestThread, element};
+use super::condition::{Comparison, Condition, Side};
+use super::test::{Arg, Claim, Observable, RegisterCondition, Sign, Statement, Test, TestThread, element};
 
 impl Test {
     /// Builds the program of each thread, given the libraries of the model; its value is the tuple of its registers.
     #[must_use]
     pub fn programs(&self, libraries: &Libraries) -> Vec<Script> {
         let (world, libraries) = (Arc::new(self.world.clone()), Arc::new(libraries.clone()));
-        self.world.tids().map(|tid| self.writer(tid, &world, Some(Arc::clone(&libraries))).written().script).collect()
+        let written = |tid: Tid| {
+            let mut writer = self.writer(tid, &world, Some(Arc::clone(&libraries)));
+            self.asked_while_it_waits(tid).iter().for_each(|r| writer.writer.keep(writer.slots[r]));
+            writer.written().script
+        };
+        self.world.tids().map(written).collect()
+    }
+
+    /// Returns the registers of a thread for which an assertion asks while the thread may still wait. They matter although the thread does not
+    /// read them again.
+    fn asked_while_it_waits(&self, tid: Tid) -> BTreeSet<Name> {
+        let is_server = self.servers.contains(&tid);
+        let of_outcomes = self.assertions.iter().filter(|_| is_server).map(|assertion| &assertion.condition);
+        let of_stuck = self.liveness.iter().filter_map(|liveness| match &liveness.claim {
+            Claim::Stuck(condition) => Some(condition),
+            _ => None,
+        });
+        let shown = of_outcomes.chain(of_stuck).flat_map(Condition::names).flat_map(Side::shown);
+        let registers = shown.filter_map(|position| match self.shown[position].1 {
+            Observable::Register(thread, position) if thread == tid.index() => Some(position),
+            _ => None,
+        });
+        registers.map(|position| self.threads[tid.index()].registers[position]).collect()
     }
 
     fn writer(&self, tid: Tid, world: &Arc<World>, libraries: Option<Arc<Libraries>>) -> ThreadWriter {
@@ -232,10 +254,8 @@ impl ThreadWriter {
             self.begin(Some(at));
             self.check(at);
             let statement = &thread.statements[at];
-            if self.crashes && matches!(statement, Statement::Call { .. } | Statement::Await { .. }) {
-                let goes = self.writer.fresh();
-                self.writer.call(CallOf::known(crash::Method::Goes {}.into()), Some(goes));
-                self.writer.unless(ScriptWriter::value(goes).is(true), self.end);
+            if statement.is_call() {
+                self.may_stop();
             }
             match statement {
                 Statement::Set(r, arg) => self.writer.set(self.slots[r], self.value(arg)),
@@ -261,6 +281,15 @@ impl ThreadWriter {
                 Statement::Else | Statement::End => unreachable!("a block ends before these"),
             }
             at += 1;
+        }
+    }
+
+    /// Writes a point at which a thread that may crash stops.
+    fn may_stop(&mut self) {
+        if self.crashes {
+            let goes = self.writer.fresh();
+            self.writer.call(CallOf::known(crash::Method::Goes {}.into()), Some(goes));
+            self.writer.unless(ScriptWriter::value(goes).is(true), self.end);
         }
     }
 
@@ -310,6 +339,11 @@ impl ThreadWriter {
         let ([again, behind], depth) = ([(); 2].map(|()| self.writer.label()), self.writer.depth());
         self.writer.unless(self.condition(guard), behind);
         let first = self.writer.begin_loop();
+        // An iteration without a call may be one in which it stops, too.
+        if !thread.makes_call(at + 1, over) {
+            self.begin(Some(at));
+            self.may_stop();
+        }
         self.block(thread, at + 1, over);
         self.begin(Some(at));
         self.check(at);

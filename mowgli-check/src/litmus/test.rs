@@ -164,6 +164,12 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// True if it makes a call.
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Await { .. })
+    }
+
     /// Returns the register that it sets.
     #[must_use]
     pub fn register(&self) -> Option<Name> {
@@ -241,6 +247,15 @@ impl TestThread {
         self.closing(at, |s| matches!(s, Statement::Else | Statement::End))
     }
 
+    /// True if each way through the statements from `at` to `end` makes a call outside of blocks.
+    #[must_use]
+    pub fn makes_call(&self, mut at: usize, end: usize) -> bool {
+        while at < end && !self.statements[at].is_call() {
+            at = if self.statements[at].opens() { self.end(at) + 1 } else { at + 1 };
+        }
+        at < end
+    }
+
     fn closing(&self, at: usize, is: fn(&Statement) -> bool) -> usize {
         let mut open = 0;
         let closes = |s: &Statement| {
@@ -259,7 +274,7 @@ impl TestThread {
             return Vec::new();
         }
         let with_text = self.statements.iter().zip(&self.source);
-        let calls = with_text.filter(|(s, _)| matches!(s, Statement::Call { .. } | Statement::Await { .. }));
+        let calls = with_text.filter(|(s, _)| s.is_call());
         // The writes before a call have the text of the call.
         let point = crashes.then(String::new);
         let of_call = |(s, (_, text)): (&Statement, &(usize, String))| {

@@ -93,7 +93,7 @@ pub struct Runs {
     pub bound: Option<String>,
     /// The number of explored states.
     pub states: u64,
-    /// The runs in which some thread repeats a loop while no other continues; see [`idle`]. `None` if they are unknown.
+    /// The runs in which no thread continues and some thread waits; see [`waiting`]. `None` if they are unknown.
     pub idle: Option<Vec<Vec<Idle>>>,
 }
 
@@ -106,8 +106,6 @@ enum Wanted {
     /// early.
     Both,
     /// Runs in which no thread continues, whether any run ends or not.
-    Idle,
-    /// The same as `Idle`, and runs in which threads wait in calls that may wait for others.
     Stuck,
 }
 
@@ -115,6 +113,11 @@ impl Wanted {
     /// True if it collects runs that end.
     fn has_ended(self) -> bool {
         matches!(self, Self::Ended | Self::Both)
+    }
+
+    /// True if it collects runs in which no thread continues.
+    fn has_waits(self) -> bool {
+        matches!(self, Self::Both | Self::Stuck)
     }
 }
 
@@ -302,8 +305,8 @@ struct Explorer<'p, 'a, 'n> {
     lacks_images: bool,
 }
 
-/// Returns the runs that a program can have. With `idle` it also collects runs in which some thread repeats a loop while no
-/// other continues, provided that some run ends.
+/// Returns the runs that a program can have. With `idle` it also collects runs in which no thread continues and some thread
+/// waits, provided that some run ends.
 ///
 /// `None` if the program's libraries allow values out of thin air, because runs could be missed then.
 pub fn runs(problem: &Problem<'_>, idle: bool) -> Option<Runs> {
@@ -319,20 +322,10 @@ pub fn runs_by_symmetry(problem: &Problem<'_>, idle: bool, automorphisms: &[Auto
     reduced.filter(is_enough).or_else(|| explored(problem, wanted, &[]))
 }
 
-/// Returns the runs in which some thread repeats a loop while no other continues, for [`crate::search::stuck`]; `None` as for
-/// [`runs`].
-pub fn idle(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
-    without_motion(problem, Wanted::Idle)
-}
-
 /// Returns the runs in which no thread continues and some thread waits, in a loop or in a call, for [`crate::search::stuck`];
 /// `None` as for [`runs`].
 pub fn waiting(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
-    without_motion(problem, Wanted::Stuck)
-}
-
-fn without_motion(problem: &Problem<'_>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle>>>> {
-    let runs = explored(problem, wanted, &[])?;
+    let runs = explored(problem, Wanted::Stuck, &[])?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
@@ -341,7 +334,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
-    let waits = wanted == Wanted::Stuck;
+    let waits = wanted.has_waits();
     let mut explorer = Explorer {
         problem,
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
@@ -355,7 +348,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         bound: None,
         reads_rounds: rounds == 0,
         left_out: LeftOut::default(),
-        ended: EndedIterations::new(rounds > 0 && wanted.has_ended() && problem.observed.is_empty()),
+        ended: EndedIterations::new(rounds > 0 && problem.observed.is_empty()),
         is_pruned_early: false,
         pruned: Vec::new(),
         states: 0,
@@ -401,7 +394,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         stop = stop.or(bound.take().map(Stop::Loop));
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    let idle = (wanted != Wanted::Ended && !cannot_end && !is_idle_unknown).then(|| idle.into_iter().collect());
+    let idle = (wanted.has_waits() && !cannot_end && !is_idle_unknown).then(|| idle.into_iter().collect());
     Some(Runs { threads, together, stop, bound, states, idle })
 }
 
@@ -520,7 +513,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             state[t].postponed = Some(now);
             state[t].covered |= covered;
         }
-        if self.wanted != Wanted::Ended && state.iter().all(|place| place.fault().is_none()) {
+        if self.wanted.has_waits() && state.iter().all(|place| place.fault().is_none()) {
             self.idle(&state, &names, &available, now + 1);
         }
         Flow::Continue
@@ -656,9 +649,12 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 waits[t] = matches!(rest, Rest::Waits);
                 continue;
             }
-            let ways = known[t].get_or_insert_with(|| match place.point.frontier {
-                Frontier::Repeats { start, remembered } => self.repeats(t, *place, (start, remembered), prefix),
-                _ => self.ways(Tid::from_index(t), *place, prefix, available, now),
+            if self.is_repetition(t, place.point, prefix) {
+                return Successors::Nothing;
+            }
+            let ways = known[t].get_or_insert_with(|| match self.matters(t, place.point, prefix) {
+                true => self.ways(Tid::from_index(t), *place, prefix, available, now),
+                false => Vec::new(),
             });
             if ways.is_empty() {
                 match place.point.frontier {
@@ -681,7 +677,17 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             self.keep_pruned(state, now);
             return Successors::Nothing;
         }
-        best.map_or(Successors::Waits, |(_, t)| Successors::Goes(t, known[t].take().unwrap_or_default()))
+        if let Some((_, t)) = best {
+            return Successors::Goes(t, known[t].take().unwrap_or_default());
+        }
+        // Another result of an iteration that nobody has read may let others go on, and they may read it then.
+        let waits_for_others =
+            |t: usize| matches!(state[t].point.frontier, Frontier::Repeats { .. }) && !state[t].stays;
+        let may_read = |t: usize| state.iter().enumerate().any(|(u, place)| u != t && place.rest().is_none());
+        match (0..state.len()).find(|&t| waits_for_others(t) && may_read(t)) {
+            Some(t) => Successors::Goes(t, self.repeats(Tid::from_index(t), state[t])),
+            None => Successors::Waits,
+        }
     }
 
     /// True if no wanted execution begins with a state in which these threads wait, because some thread is blocked.
@@ -720,7 +726,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     fn may_come_to(&self, point: &ThreadState<'n>) -> bool {
         match point.frontier {
             Frontier::Nowhere | Frontier::Discarded => false,
-            Frontier::Never(_) | Frontier::Spins(_) => self.wanted == Wanted::Stuck,
+            Frontier::Never(_) | Frontier::Spins(_) => self.wanted.has_waits(),
             _ => true,
         }
     }
@@ -728,7 +734,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     /// Returns the call, or the loop that reads nothing, in which a thread may wait for ever at its place.
     fn waits_in(&self, place: &Position<'n>) -> Option<EndlessWait> {
         let at = match &place.point.frontier {
-            _ if self.wanted != Wanted::Stuck => return None,
+            _ if !self.wanted.has_waits() => return None,
             Frontier::Spins(start) => WaitsAt::Loop(*start),
             Frontier::Repeats { start, .. } => WaitsAt::Loop(*start),
             Frontier::Never(call) => WaitsAt::Call((**call).clone()),
@@ -739,7 +745,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     }
 
     fn may_wait(&self, call: &Call) -> bool {
-        self.wanted == Wanted::Stuck && self.problem.libraries.may_wait(self.problem.world, call)
+        self.wanted.has_waits() && self.problem.libraries.may_wait(self.problem.world, call)
     }
 
     /// Returns the values that a cell can hold with the present writes.
@@ -785,23 +791,30 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
         }
     }
 
-    /// Returns the ways of a thread that repeats an iteration with effects. One more iteration makes a difference only if somebody
-    /// reads this one, if it may read this one itself, or if later results depend on it.
-    fn repeats(
-        &self,
-        thread: usize,
-        place: Position<'n>,
-        (start, remembered): (usize, bool),
-        prefix: &mut Prefix<'_, 'n>,
-    ) -> Vec<Successor<'n>> {
-        let run = place.point.run();
-        let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
-        if !remembered && !reads && !prefix.is_read(thread, (start, run.shapes.len())) {
-            return Vec::new();
-        }
-        let again = Position { point: self.threads.beyond(place.point, Tid::from_index(thread)), ..place };
+    /// Returns the ways of a thread that repeats an iteration with effects: once more, or for ever.
+    fn repeats(&self, thread: Tid, place: Position<'n>) -> Vec<Successor<'n>> {
+        let again = Position { point: self.threads.beyond(place.point, thread), ..place };
         let to = [again, Position { stays: true, ..place }];
         to.map(|to| Successor { to, ways: Ways::default(), window: None }).into()
+    }
+
+    /// True if one more iteration makes a difference whatever it returns: somebody reads the last one, it may read itself, or
+    /// later results depend on it.
+    fn matters(&self, thread: usize, point: &ThreadState<'n>, prefix: &mut Prefix<'_, 'n>) -> bool {
+        let Frontier::Repeats { start, remembered } = point.frontier else { return true };
+        let shapes = &point.run().shapes;
+        let reads = shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
+        remembered || reads || prefix.is_read(thread, (start, shapes.len()))
+    }
+
+    /// True if a thread has made the same iteration twice, and the first one makes no difference. Then the execution without one of
+    /// them is found on another path.
+    fn is_repetition(&self, thread: usize, point: &ThreadState<'n>, prefix: &mut Prefix<'_, 'n>) -> bool {
+        let (Frontier::Repeats { start, .. }, run) = (&point.frontier, point.run()) else { return false };
+        let Some(&(first, end)) = run.trace.rounds.last().filter(|(_, end)| end == start) else { return false };
+        let is_same =
+            || run.trace.events[first..end] == run.trace.events[end..] && run.shapes[first..end] == run.shapes[end..];
+        is_same() && !prefix.is_read(thread, (first, end)) && !self.matters(thread, point, prefix)
     }
 
     /// Returns the ways in which a thread can continue with the present writes.
@@ -825,6 +838,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }
+            Frontier::Repeats { .. } => self.repeats(t, place),
             // No write of the state is newer than the suspension.
             Frontier::Reads(_) if place.postponed == Some(now) => Vec::new(),
             Frontier::Reads(call) => {

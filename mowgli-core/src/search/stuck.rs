@@ -31,7 +31,7 @@ use typed_arena::Arena;
 
 use crate::event::{Call, Cell, Event, Shape, Writes};
 use crate::execution::Execution;
-use crate::ids::{NodeSet, Tid};
+use crate::ids::Tid;
 use crate::judge::{judge, repeats};
 use crate::library::Hints;
 use crate::search::denote::Trace;
@@ -45,7 +45,7 @@ use crate::search::thread::{NextEvents, ThreadState, Threads};
 use crate::search::witness::each_completion;
 use crate::term::script::Script;
 use crate::value::Val;
-use crate::world::{Crashes, World};
+use crate::world::World;
 
 /// A stuck execution.
 #[derive(Clone, Debug)]
@@ -196,46 +196,50 @@ impl Problem<'_> {
     /// Returns the first stuck execution of these runs of the program that `matters`, given the results of the returned
     /// calls of each thread.
     pub fn stuck(&self, runs: &Runs, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck>> {
-        let idle = match &runs.idle {
-            Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
-            None => match flow::idle(self) {
-                Some(idle) => idle,
-                None => return Found::new(None, Some(Stop::OutOfNowhere)),
-            },
+        let known = runs.idle.as_ref().map(|idle| Found::new(idle.clone(), runs.stop.clone()));
+        let Some(waiting) = known.or_else(|| flow::waiting(self)) else {
+            return Found::new(None, Some(Stop::OutOfNowhere));
         };
-        let (idle, stopped) = idle.so_far();
-        let mut stop = stopped.cloned();
-        for idle in idle {
+        let (waiting, mut stop) = waiting.into_parts();
+        let mut found = None;
+        for idle in &waiting {
             if !matters(&idle.iter().map(returned).collect::<Vec<_>>()) {
                 continue;
             }
-            let mut found = None;
-            let continued = Continued::new(idle.iter().map(|(run, _)| run));
-            let end = self.stuck_with(idle, &continued, &mut |_| true, &mut |stuck| {
-                found = Some(stuck);
-                Flow::Stop
-            });
-            match (found, end) {
-                (Some(found), _) if self.says_something(idle) => return Found::new(Some(found), None),
-                // A library that does not cover these calls cannot forbid the execution, although it might forbid a
-                // continuation.
-                (Some(_), _) => _ = stop.get_or_insert(Stop::Unfinished),
-                (None, Ok(SearchEnd::Late)) => stop = Some(Stop::Time),
-                (None, Ok(_)) => {}
-                (None, Err(too_many)) => _ = stop.get_or_insert(too_many),
+            // A library that does not cover these calls cannot forbid the execution, although it might forbid a
+            // continuation.
+            let mut is_uncovered = false;
+            let end =
+                self.stuck_of(idle, &mut |_| true, &mut |continued, stuck| match self.says_something(continued) {
+                    true => {
+                        found = Some(stuck);
+                        Flow::Stop
+                    }
+                    false => {
+                        is_uncovered = true;
+                        Flow::Continue
+                    }
+                });
+            if found.is_some() {
+                return Found::new(found, None);
             }
-            if (self.limits.expired)() {
-                return Found::new(None, Some(Stop::Time));
+            match end {
+                Ok(SearchEnd::Late) => return Found::new(None, Some(Stop::Time)),
+                Ok(_) if is_uncovered => _ = stop.get_or_insert(Stop::Unfinished),
+                Ok(_) => {}
+                Err(too_many) => _ = stop.get_or_insert(too_many),
             }
         }
         Found::new(None, stop)
     }
 
-    /// True if the specifications cover these calls without the calls that would follow. For example, the holder of a
-    /// lock has not released it.
-    fn says_something(&self, idle: &[Idle]) -> bool {
-        let events: Vec<&Event> = idle.iter().flat_map(|(run, _)| &run.trace.events).collect();
-        self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
+    /// True if the specifications cover these calls with those that threads still owe. For example, they do not if the holder of a
+    /// lock does not release it.
+    fn says_something(&self, continued: &Continued) -> bool {
+        let is_said = |library: &dyn Hints, own: &[&Event]| {
+            library.admits(self.world, own) && library.is_well_formed(self.world, own)
+        };
+        self.all_say(&continued.events(), is_said)
     }
 
     /// True if some continuation leads out of a loop, or lets the calls return in which threads wait. It may have `left` other
@@ -463,20 +467,24 @@ impl Problem<'_> {
         failed.map_or(Ok(end), Err)
     }
 
-    /// True if all operations of waiting threads happen completely, because these threads have not crashed. Operations to a node
-    /// that may have crashed need not.
+    /// True if only threads and nodes have crashed that may have. A thread that waits has not crashed, and neither has its node, with
+    /// the other threads on it. What has not crashed does not stop early, and its operations to such nodes happen completely.
     fn arrives(&self, idle: &[Idle]) -> bool {
         if self.world.crashes.is_empty() {
             return true;
         }
-        let waiting = || self.world.tids().zip(idle).filter(|(_, (_, wait))| wait.is_some());
-        // A node whose thread waits has not crashed either.
-        let alive = waiting().map(|(t, _)| self.world.node_of(t));
-        let nodes = alive.fold(self.world.crashes.nodes, NodeSet::without);
-        let world = World { crashes: Crashes { nodes, ..Crashes::default() }, ..self.world.clone() };
-        let is_whole =
-            |(event, shape): (&Event, &Shape)| self.libraries.of(&event.call).shapes(&world, event).contains(shape);
-        waiting().map(|(_, idle)| idle).flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
+        let mut crashes = self.world.crashes.clone();
+        for (t, _) in self.world.tids().zip(idle).filter(|(_, (_, wait))| wait.is_some()) {
+            crashes.threads.remove(&t);
+            crashes.nodes = crashes.nodes.without(self.world.node_of(t));
+        }
+        let world = World { crashes, ..self.world.clone() };
+        let is_whole = |(event, shape): (&Event, &Shape)| {
+            let library = self.libraries.of(&event.call);
+            library.shapes(&world, event).contains(shape)
+                && (world.may_stop(event.thread) || !library.is_optional(event))
+        };
+        idle.iter().flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
     /// Returns the stuck executions of the program. There is one for each `key` of the runs and the last values of the
@@ -500,38 +508,50 @@ impl Problem<'_> {
         let (mut waiting, mut stop) = waiting.into_parts();
         waiting.sort_by_key(|idle| idle.iter().map(|(run, _)| run.shapes.len()).sum::<usize>());
         for idle in &waiting {
-            if (self.limits.expired)() {
-                return Some(Stop::Time);
-            }
-            let so_far = Continued::new(idle.iter().map(|(run, _)| run));
-            let mut all = self.with_unfinished(so_far.clone());
-            all.retain(|continued| self.admits(&continued.events()));
-            if all.is_empty() {
-                continue;
-            }
             let last = RefCell::new(Vec::new());
             let mut is_wanted = |finals: &[Val]| {
                 *last.borrow_mut() = finals.to_vec();
                 wanted(idle, finals)
             };
-            let mut visit = |stuck| {
+            let end = self.stuck_of(idle, &mut is_wanted, &mut |_, stuck| {
                 visit(idle, &last.borrow(), stuck);
                 Flow::Continue
-            };
-            let ends = match self.can_return(idle, &so_far, None) {
-                Ok(true) => continue,
-                Ok(false) => all.iter().map(|c| self.stuck_with(idle, c, &mut is_wanted, &mut visit)).collect(),
-                Err(too_many) => vec![Err(too_many)],
-            };
-            for end in ends {
-                match end {
-                    Ok(SearchEnd::Late) => return Some(Stop::Time),
-                    Ok(_) => {}
-                    Err(too_many) => _ = stop.get_or_insert(too_many),
-                }
+            });
+            match end {
+                Ok(SearchEnd::Late) => return Some(Stop::Time),
+                Ok(_) => {}
+                Err(too_many) => _ = stop.get_or_insert(too_many),
             }
         }
         stop
+    }
+
+    /// Visits stuck executions of these runs as [`Self::stuck_with`] does, in each way in which the calls that threads owe can return.
+    /// There are none if some call in which a thread waits can return.
+    fn stuck_of(
+        &self,
+        idle: &[Idle],
+        wanted: &mut dyn FnMut(&[Val]) -> bool,
+        visit: &mut dyn FnMut(&Continued, Stuck) -> Flow,
+    ) -> Result<SearchEnd, Stop> {
+        if (self.limits.expired)() {
+            return Ok(SearchEnd::Late);
+        }
+        let so_far = Continued::new(idle.iter().map(|(run, _)| run));
+        let mut all = self.with_unfinished(so_far.clone());
+        all.retain(|continued| self.admits(&continued.events()));
+        if all.is_empty() || self.can_return(idle, &so_far, None)? {
+            return Ok(SearchEnd::Searched);
+        }
+        let mut stop = None;
+        for continued in &all {
+            match self.stuck_with(idle, continued, wanted, &mut |stuck| visit(continued, stuck)) {
+                Ok(SearchEnd::Searched) => {}
+                Ok(end) => return Ok(end),
+                Err(too_many) => _ = stop.get_or_insert(too_many),
+            }
+        }
+        stop.map_or(Ok(SearchEnd::Searched), Err)
     }
 
     /// Appends to each run the calls that its thread must still make, in every way in which they can return.

@@ -615,14 +615,13 @@ impl<'n> Threads<'_, 'n> {
             return Err(if depends { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
         let remembered = self.libraries.remember(self.world, &events[..start], own);
-        // Else the search asks where the thread reads memory whether it repeats the iteration for ever.
-        let never_ends = self.waits && !self.depends_on_memory(thread, events, start);
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
-            return Err(Frontier::Bound { place, start, remembered: remembered || never_ends });
+            return Err(Frontier::Bound { place, start, remembered });
         }
-        if never_ends {
+        // Else the search asks where the thread reads memory whether it repeats the iteration for ever.
+        if self.waits && !self.depends_on_memory(thread, events, start) {
             return Err(Frontier::Repeats { start, remembered });
         }
         if !remembered {

@@ -116,15 +116,18 @@ impl SpecifiedClient<'_> {
         Ok(false)
     }
 
+    /// True if executions of this client begin with these results, and in each of them all calls must return. What a call that
+    /// waits would have returned is unknown, and it might be a result with which nothing must return.
     fn prefix_could_go_on(&self, prefix: &Client, returned: &[Vec<Val>]) -> Result<bool, Stop> {
-        let mut found = false;
+        let (mut found, mut is_excused) = (false, false);
         let explored = self.asked(prefix, |problem| {
             let mut settled = |solver: &mut Solver<'_>| {
                 let begins = |(output, returned): (&Val, &Vec<Val>)| match output {
                     Val::Tuple(results) => results.parts().starts_with(returned),
                     _ => false,
                 };
-                if problem.must_return(solver) && problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
+                if problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
+                    let must_return = problem.must_return(solver);
                     let snapshot = solver.snapshot();
                     let early = early(solver, returned);
                     solver.exclude(&early);
@@ -135,13 +138,14 @@ impl SpecifiedClient<'_> {
                         })
                     });
                     found |= end == SearchEnd::Enough;
+                    is_excused |= !must_return && end == SearchEnd::Enough;
                     solver.restore(snapshot);
                 }
                 Decision::Prune
             };
             problem.explore_until(&mut settled, &mut |_| Flow::Continue)
         });
-        explored.stop.filter(|_| !found).map_or(Ok(found), Err)
+        explored.stop.filter(|_| !is_excused).map_or(Ok(found && !is_excused), Err)
     }
 
     /// Returns a stuck execution of the implementation for which the specification could go on. `first` finds the first

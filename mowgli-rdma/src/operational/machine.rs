@@ -86,6 +86,7 @@ impl<'a> Machine<'a> {
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),
             locked: NodeSet::default(),
+            crashed: NodeSet::default(),
             asked: vec![PendingEvent::No; threads],
         }
     }

@@ -403,6 +403,8 @@ pub(super) struct State {
     pub(super) memory: Vec<Val>,
     /// The nodes whose remote-atomic lock is taken.
     pub(super) locked: NodeSet,
+    /// The nodes that have crashed because one of their threads has stopped.
+    pub(super) crashed: NodeSet,
     /// The event of each thread.
     pub(super) asked: Vec<PendingEvent>,
 }

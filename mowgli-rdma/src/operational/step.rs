@@ -266,7 +266,7 @@ impl Machine<'_> {
             if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
                 let results: Vec<(Val, State)> = match call.library {
                     MESSAGE => self.recv(state, t, &call),
-                    CRASH => self.crash(state, &call).into_iter().map(|v| (v, state.clone())).collect(),
+                    CRASH => self.crash(state, Tid::from_index(t), &call),
                     _ => self.access(state, t, &call).into_iter().chain(self.completions(state, t, &call)).collect(),
                 };
                 for (result, mut after) in results {
@@ -378,12 +378,19 @@ impl Machine<'_> {
     }
 
     /// Lists the results of a call of the library of crashes. `Dead` returns once the program of its thread has ended.
-    fn crash(&self, state: &State, call: &Call) -> Vec<Val> {
+    fn crash(&self, state: &State, thread: Tid, call: &Call) -> Vec<(Val, State)> {
+        let returns = |v: Val| (v, state.clone());
         match crash::Method::of(call) {
-            crash::Method::Goes {} => vec![Val::Bool(false), Val::Bool(true)],
-            crash::Method::Stop {} => vec![Val::Unit],
+            crash::Method::Goes {} => {
+                let mut stopped = state.clone();
+                if !self.world.crashes.threads.contains(&thread) {
+                    stopped.crashed = stopped.crashed.with(self.world.node_of(thread));
+                }
+                vec![(Val::Bool(false), stopped), returns(Val::Bool(true))]
+            }
+            crash::Method::Stop {} => vec![returns(Val::Unit)],
             crash::Method::Dead { t } if matches!(self.programs.next(state.at[t.index()]), Next::End(_)) => {
-                vec![Val::Unit]
+                vec![returns(Val::Unit)]
             }
             crash::Method::Dead { .. } => Vec::new(),
         }

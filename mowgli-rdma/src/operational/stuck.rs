@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::search::fault::{CallFault, no_sum};
 use mowgli_core::search::runs::Stop;
 use mowgli_core::value::Val;
@@ -134,21 +134,28 @@ fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -
 }
 
 impl Machine<'_> {
-    /// True if a step need not happen. The crash of a thread need not. Operations of a thread that has ended may never arrive if
-    /// the thread or the target node may crash. The same holds for the operations of a thread that waits, if the
-    /// target node may have crashed with all its threads. An atomic operation that has read still writes.
+    /// True if a step need not happen. The crash of a thread need not. Operations may never arrive if their thread or their target node
+    /// may have crashed. An atomic operation that has read still writes.
     pub(super) fn is_optional(&self, state: &State, step: &Step) -> bool {
         let (q, entry) = match &step.act {
             Act::Pipe(q, entry) => (*q, *entry),
             Act::Call(call, Val::Bool(false)) => return call.method.text() == "Goes" && call.library == CRASH,
             _ => return false,
         };
-        let has_ended = |t: Tid| matches!(self.programs.next(state.at[t.index()]), Next::End(_));
-        let may_be_gone = self.world.crashes.nodes.contains(q.to)
-            && self.world.tids().all(|t| self.world.node_of(t) != q.to || has_ended(t));
-        let is_cut_off =
-            has_ended(step.thread) && (self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to));
-        (is_cut_off || may_be_gone) && !matches!(entry, PipeEntry::AtomicWrite(..))
+        let crashes = &self.world.crashes;
+        // A node takes all its threads with it.
+        let may_be_gone = |node: Node| {
+            let has_ended = |t: Tid| self.world.node_of(t) != node || self.has_ended(state, t);
+            crashes.nodes.contains(node) && self.world.tids().all(has_ended)
+        };
+        let is_cut_off = crashes.threads.contains(&step.thread) && self.has_ended(state, step.thread)
+            || may_be_gone(self.world.node_of(step.thread))
+            || may_be_gone(q.to);
+        is_cut_off && !matches!(entry, PipeEntry::AtomicWrite(..))
+    }
+
+    fn has_ended(&self, state: &State, thread: Tid) -> bool {
+        matches!(self.programs.next(state.at[thread.index()]), Next::End(_))
     }
 
     /// Lists the ways in which runs are stuck in the visited states.
@@ -162,7 +169,11 @@ impl Machine<'_> {
         let mut all = BTreeSet::new();
         for set in closed {
             let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
-            all.extend(self.standstills_of(&own, observed));
+            // Who waits on a node that has crashed has crashed with it.
+            let waits = |t: Tid| !self.has_ended(own[0], t) && own[0].crashed.contains(self.world.node_of(t));
+            if !self.world.tids().any(waits) {
+                all.extend(self.standstills_of(&own, observed));
+            }
         }
         all
     }

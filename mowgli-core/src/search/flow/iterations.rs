@@ -21,7 +21,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::ended::{EndedIteration, EndedIterations, PATHS};
-use super::{Explorer, Positions, Wanted};
+use super::{Explorer, Positions};
 use crate::event::Cell;
 use crate::ids::Tid;
 use crate::search::prefix::{Advance, StatePath, Ways, Window};
@@ -183,7 +183,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             let (ways, window) = (Ways::one((ret, shape)), Some(window.clone()));
             path.push(Rc::new(Advance { thread: reader, point, ways, now: now + 1, window }));
             // A thread that waits for ever may read it in an iteration that only looks.
-            let is_event = self.may_come_to(point) || self.wanted == Wanted::Both;
+            let is_event = self.may_come_to(point) || self.wanted.has_waits();
             let is_read = is_event && self.is_read_on(&path, insertion.iteration);
             path.pop();
             is_read
@@ -210,19 +210,23 @@ impl<'n> Explorer<'_, '_, 'n> {
     ) -> StatePath<'n> {
         let EndedIteration { thread, to, .. } = *insertion.iteration;
         let (mut with, mut before) = (path[..place].to_vec(), None);
-        for step in &path[place..] {
+        for (at, step) in path.iter().enumerate().skip(place) {
             let known = insertion.steps.get(&Rc::as_ptr(step)).cloned();
             let new = known.unwrap_or_else(|| {
                 // Paths that share a step agree up to it, so the thread is where it was after the step before.
                 let point = match before.filter(|_| step.thread == thread) {
                     None if step.thread == thread => to,
                     None => step.point,
-                    Some(before) => {
-                        let (ret, shape) = step.ways.all[0];
-                        self.threads.after(before, Tid::from_index(thread), ret, shape)
-                    }
+                    Some(before) => match step.ways.all.first() {
+                        Some(&(ret, shape)) => self.threads.after(before, Tid::from_index(thread), ret, shape),
+                        None if step.point.id == last(&path[..at], thread).id => before,
+                        None => self.threads.beyond(before, Tid::from_index(thread)),
+                    },
                 };
-                debug_assert_eq!(point.frontier, step.point.frontier, "{thread} goes on in another way");
+                // A thread that has repeated an iteration once more comes to the bound sooner.
+                let is_same = || point.frontier == step.point.frontier;
+                let repeats = || matches!(step.point.frontier, Frontier::Repeats { .. });
+                debug_assert!(is_same() || repeats(), "{thread} goes on in another way: {:?}", point.frontier);
                 Rc::new(step.with(point))
             });
             if step.thread == thread {
