@@ -650,6 +650,15 @@ fn a_poll_to_a_node_that_may_crash_may_last_for_ever() {
     assert_eq!(answer.liveness, [Some(true)]);
 }
 
+/// A long straight thread beside one that waits is explored, not guessed.
+#[test]
+fn a_thread_waits_beside_many_writes() {
+    let rows = (1..=140)
+        .map(|v| if v == 1 { format!(" x := {v} | a := await x >= 50 ;\n") } else { format!(" x := {v} | ;\n") });
+    let text = format!("X86_TSO t {{ x = 0; }}\n P1 | P2 ;\n{}ends\n", rows.collect::<String>());
+    assert_eq!(solved(&text).1.liveness, [Some(true)]);
+}
+
 /// A node crashes with all its threads. So who waits is on a node that has not, and its neighbours and the operations to it go on.
 #[test]
 fn a_node_whose_thread_waits_has_not_crashed() {

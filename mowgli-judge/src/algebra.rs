@@ -602,7 +602,7 @@ pub enum Choice {
         /// The key that the members of a class share.
         key: Key,
     },
-    /// One of the two directions for every pair.
+    /// One of the two directions for every pair of two subevents.
     Orient {
         /// The pairs.
         pairs: Rel,
@@ -709,8 +709,8 @@ impl Spec {
         Rel::new(RelExpr::Chosen(choice))
     }
 
-    /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. `pairs` must not depend on
-    /// other choices.
+    /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. It has no pair of a subevent and itself.
+    /// `pairs` must not depend on other choices.
     ///
     /// # Panics
     /// If another choice has this name.

@@ -424,6 +424,6 @@ impl<'a> Reading<'a> {
 }
 
 fn is_orientation(chosen: &Pairs, wanted: &Pairs) -> bool {
-    chosen.iter().all(|&(a, b)| wanted.contains(&(a, b)) || wanted.contains(&(b, a)))
-        && wanted.iter().all(|&(a, b)| chosen.contains(&(a, b)) != chosen.contains(&(b, a)))
+    chosen.iter().all(|&(a, b)| a != b && (wanted.contains(&(a, b)) || wanted.contains(&(b, a))))
+        && wanted.iter().all(|&(a, b)| a == b || chosen.contains(&(a, b)) != chosen.contains(&(b, a)))
 }

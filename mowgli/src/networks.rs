@@ -251,7 +251,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
                 before.push((part, mem::replace(&mut entries[part].variants[0].implementation, reported.with)));
             }
             Err(why) => {
-                reason = Some(of(&why.to_string()));
+                reason = Some(CheapestRepair { verdict: of(&why.verdict), ..why });
                 break;
             }
         }
@@ -260,7 +260,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
     let proved = again.as_ref().map_or(Ok(ProverVerdict::default()), |_| for_every_client(&entries[at], ask));
     before.into_iter().for_each(|(part, own)| entries[part].variants[0].implementation = own);
     match (reason, again) {
-        (Some(reason), _) => CheapestRepair::none(reason),
+        (Some(reason), _) => reason,
         (None, None) => CheapestRepair::none("no body of the stack is wrong over the specifications below it"),
         (None, Some(Err(error))) => CheapestRepair::none(error.to_string()),
         (None, Some(Ok(checked))) => {
@@ -270,7 +270,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
             };
             let is_right = is_good(checked.verdict()) == Some(true);
             let verdict = checked.verdict().to_owned();
-            CheapestRepair { cost: is_right.then_some(cost), insert, text, verdict, proved, open }
+            CheapestRepair { cost: is_right.then_some(cost), is_open: false, insert, text, verdict, proved, open }
         }
     }
 }
@@ -293,17 +293,21 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 }
 
 /// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
-fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, Failure> {
-    let variant = first(entry)?;
+fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, CheapestRepair> {
+    let failed = |why: Failure| CheapestRepair {
+        is_open: matches!(why, Failure::Undecided(_)),
+        ..CheapestRepair::none(why.to_string())
+    };
+    let variant = first(entry).map_err(|why| failed(why.into()))?;
     let options = (ask.options)();
     let costs = Costs::default();
     let limit = Limit { repairs: 1, ..Limit::default() };
     let ask = BodyRepairRequest { limit, ..BodyRepairRequest::new(&costs, &options, (ask.bounds)(entry)) };
-    let found = repair(entry, variant, &ask)?;
-    let why = head(&found.text());
+    let found = repair(entry, variant, &ask).map_err(failed)?;
+    let (code, why) = (found.code(), head(&found.text()));
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),
         (_, Some(reported)) => Ok(Some(reported)),
-        (_, None) => Err(InputError::new(Code::Unsupported, why).into()),
+        (_, None) => Err(CheapestRepair::not_found(code, why)),
     }
 }

@@ -64,7 +64,7 @@ impl Library for Pile {
             say initial as missed = "{a} found nothing, before {b} pushed";
             irreflexive own = po; initial;
             // The name of a relation does not determine its role.
-            let mo = orient(writes * writes - same_event);
+            let mo = orient(writes * writes);
             let found = rf;
             say found as ib = "{b} found what {a} pushed";
             so = found;

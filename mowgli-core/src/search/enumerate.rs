@@ -177,7 +177,8 @@ fn ways<'a>(reading: &Reading<'_>, choice: &Choice) -> Box<dyn Iterator<Item = P
         }
         Choice::Orient { pairs } => {
             let wanted = reading.pairs(pairs);
-            let all = wanted.into_iter().map(|(a, b)| [(a, b), (b, a)].into_iter()).multi_cartesian_product();
+            let two = wanted.into_iter().filter(|(a, b)| a != b);
+            let all = two.map(|(a, b)| [(a, b), (b, a)].into_iter()).multi_cartesian_product();
             Box::new(all.map(|pairs| pairs.into_iter().collect()))
         }
     }

@@ -247,8 +247,8 @@ type KnownWays<'n> = SmallVec<[Option<Vec<Successor<'n>>>; 4]>;
 /// The number of runs for which one position may stand.
 const RUNS: usize = 256;
 
-/// The number of subevents up to which states are explored. Of larger programs the runs are guessed, because most of them are
-/// straight, and their states cost more than their runs.
+/// The number of subevents up to which states are explored for runs that end. Of larger programs these runs are guessed, because most
+/// of them are straight, and their states cost more than their runs.
 const LARGE: usize = 128;
 
 /// The number of pruned states that the search keeps.
@@ -479,7 +479,8 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
         }
-        if state.iter().map(|place| place.point.run().subevents()).sum::<usize>() > LARGE {
+        let size = || state.iter().map(|place| place.point.run().subevents()).sum::<usize>();
+        if self.wanted != Wanted::Stuck && size() > LARGE {
             self.is_too_large = true;
             return Flow::Stop;
         }

@@ -359,7 +359,7 @@ impl Encoding {
             }
             Choice::Orient { pairs } => {
                 let pairs = self.predicate(pairs)?;
-                let wanted = |a: &Term, b: &Term| app(&pairs, [a, b]);
+                let wanted = |a: &Term, b: &Term| and([app(&pairs, [a, b]), not(equal(a, b))]);
                 let one = or([chosen(&a, &b), chosen(&b, &a)]);
                 vec![
                     law(" relates no other pairs", &["a", "b"], chosen(&a, &b), or([wanted(&a, &b), wanted(&b, &a)])),

@@ -23,6 +23,9 @@ pub struct CheapestRepair {
     /// The cost of all insertions; `None` if there is no repair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
+    /// True if a limit stopped the search before it found a repair, or that there is none.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_open: bool,
     /// The insertions.
     pub insert: Vec<String>,
     /// The repaired test, or the bodies that the insertions change.
@@ -41,6 +44,11 @@ impl CheapestRepair {
     /// Returns a note that there is no repair, with the reason.
     pub(super) fn none(reason: impl Into<String>) -> Self {
         Self { verdict: reason.into(), ..Self::default() }
+    }
+
+    /// Returns a note that no repair was found, with the reason. A search with exit code 3 left it open.
+    pub(super) fn not_found(code: u8, reason: impl Into<String>) -> Self {
+        Self { is_open: code == 3, ..Self::none(reason) }
     }
 }
 
@@ -64,6 +72,7 @@ impl Shown<'_> {
     pub fn text(&self) -> String {
         let repaired = self.repair.map(|repair| match repair.cost {
             Some(cost) => format!("repaired for {cost}"),
+            None if repair.is_open => "repair undecided".to_owned(),
             None => "no repair".to_owned(),
         });
         let proved = self.proved.or(self.repair.and_then(|repair| repair.proved)).filter(|word| *word == "proved");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
-use crate::event::Cell;
+use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, Ways};
 use crate::search::thread::{Frontier, LastIteration, ThreadState};
@@ -92,6 +92,23 @@ impl<'n> Explorer<'_, '_, 'n> {
         going
     }
 
+    /// True if each thread may wait in its call. A call that leaves its thread owing others, for example an Acq, waits only while
+    /// another thread owes some ([`crate::library::Hints::unfinished`]).
+    fn is_kept_waiting(&self, chosen: &[Last<'n>]) -> bool {
+        let owes = |events: &[Event], call: Option<(&Call, Val)>| {
+            let next = call.map(|(call, ret)| Event { thread: Tid(1), call: call.clone(), ret });
+            !self.problem.libraries.unfinished(&events.iter().chain(&next).collect::<Vec<_>>()).is_empty()
+        };
+        let owing: Vec<bool> = chosen.iter().map(|(point, _)| owes(&point.run().trace.events, None)).collect();
+        chosen.iter().enumerate().all(|(t, (point, wait))| match (wait, &point.frontier) {
+            (Some(EndlessWait { at: WaitsAt::Call(call), .. }), Frontier::Free(_, ways)) => {
+                let others = || owing.iter().enumerate().any(|(u, owes)| u != t && *owes);
+                others() || !owes(&[], Some((call, ways[0].0)))
+            }
+            _ => true,
+        })
+    }
+
     /// Chooses what each thread does in the end, and keeps what may begin an execution.
     fn choose_last(
         &mut self,
@@ -108,7 +125,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
         let thread = chosen.len();
         let Some(of_thread) = options.get(thread) else {
-            if looked_at.is_err() || prefix.may_end(now) {
+            if self.is_kept_waiting(chosen) && (looked_at.is_err() || prefix.may_end(now)) {
                 self.is_idle_unknown |= path.iter().any(|advance| advance.ways.read.is_some());
                 self.idle.insert(chosen.iter().map(|(point, wait)| (point.run().clone(), wait.clone())).collect());
             }
