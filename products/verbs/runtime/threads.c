@@ -116,6 +116,7 @@ static int is_time_of(clockid_t clock, const struct timespec *t) { return is_awa
 static int joined(uint64_t id, int64_t *result, int tries)
 {
 	mw_flush();
+	if (mw_thread == EPILOGUE && id >> 8) mw_main_must_take_part("a join of a thread that another thread has started");
 	if (!tries) closes(id, "a join");
 	*result = 0;
 	int why = 0, is_ended = mw_thread == EPILOGUE;
@@ -128,8 +129,9 @@ static int joined(uint64_t id, int64_t *result, int tries)
 /* The end of a program does not wait for it. */
 static void detaches(uint64_t id)
 {
+	if (mw_thread == EPILOGUE) mw_main_must_take_part("a thread is left after others were joined");
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
-	else if (mw_thread >= 0 && mw_thread != EPILOGUE) { mw_flush(); closes(id, "a detach"); mw_call("detached %lu", (unsigned long)id); }
+	else if (mw_thread >= 0) { mw_flush(); closes(id, "a detach"); mw_call("detached %lu", (unsigned long)id); }
 }
 /* The threads that a thread has started and not joined: nobody waits for them when it has ended. */
 static void leaves_own_threads(void)
@@ -139,8 +141,8 @@ static void leaves_own_threads(void)
 void mw_leaves_threads(void)
 {
 	if (mw_is_main()) leaves_own_threads();
-	for (uint64_t k = 0; mw_thread < 0 && k < THREADS; k++) {
-		if (!(mw_open >> k & 1)) continue;
+	for (uint64_t k = 0; (mw_thread < 0 || mw_thread == EPILOGUE) && k < THREADS; k++) {
+		if (!(mw_open >> k & 1) || threads[k].is_detached) continue;
 		if (threads[k].is_of_node) closes(k + 1, "the end"); else detaches(k + 1);
 	}
 }

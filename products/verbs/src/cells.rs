@@ -149,9 +149,9 @@ impl Uses {
         self.blocks.iter().map(|(at, size)| (*at, *size)).collect()
     }
 
-    /// Lists what `main` touches behind its first join, and before its last one.
-    pub(crate) fn before_the_last_join(&self) -> impl Iterator<Item = &MemoryAccess> {
-        self.accesses.iter().filter(|a| a.open != 0)
+    /// Lists what `main` touches behind its first join.
+    pub(crate) fn at_the_end(&self) -> impl Iterator<Item = &MemoryAccess> {
+        self.accesses.iter().filter(|a| a.thread == EPILOGUE)
     }
 
     /// True if a thread touches these bytes in a way that conflicts with such an access.
@@ -175,7 +175,7 @@ impl Uses {
 
     /// Lists the ranges that the code behind the last join reads.
     pub(crate) fn read_at_the_end(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.accesses.iter().filter(|a| a.thread == EPILOGUE).map(|a| (a.at, a.size))
+        self.at_the_end().map(|a| (a.at, a.size))
     }
 
     /// Lists the accesses that conflict with one of another thread, or may do so.

@@ -393,7 +393,7 @@ impl CompiledProgram {
     }
 
     /// Returns an error if `main` shares memory with a thread that it has started and not joined, or with one that such a thread starts.
-    /// Before it starts a thread, it does nothing beside that.
+    /// Behind its joins that holds for threads that their starters have left, too. Before it starts a thread, it does nothing beside that.
     pub(crate) fn main_sets_up_only(&self) -> Result<(), Error> {
         let first = self.made.threads.len() - self.starters.len();
         let started_by_main = |mut thread: usize| {
@@ -406,8 +406,10 @@ impl CompiledProgram {
             thread < self.made.threads.len()
                 && open.checked_shr(started_by_main(thread) as u32).is_some_and(|o| o & 1 == 1)
         };
-        let conflicts = |a: &MemoryAccess| self.uses.conflicts_with(a, |thread| is_open(thread, a.open));
-        if self.made.window.iter().chain(self.uses.before_the_last_join()).any(conflicts) {
+        let may_run = |thread: usize| thread < self.made.threads.len() && self.is_left(thread);
+        let begins = |a: &MemoryAccess| self.uses.conflicts_with(a, |thread| is_open(thread, a.open));
+        let ends = |a: &MemoryAccess| begins(a) || self.uses.conflicts_with(a, may_run);
+        if self.made.window.iter().any(begins) || self.uses.at_the_end().any(ends) {
             Err(Error::MainTakesPart)
         } else {
             Ok(())

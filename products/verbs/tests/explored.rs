@@ -1063,6 +1063,15 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 40, &[], &[&[]]);
     says("ends.c", 41, &[], (1, "abort() is called"));
     has_outcomes("ends.c", 42, &[], &[&[5]]);
+    has_outcomes("ends.c", 43, &[], &[&[0], &[1], &[2]]);
+    has_outcomes("ends.c", 44, &[], &[&[0], &[1]]);
+    says("ends.c", 45, &[], (1, "abort() is called"));
+    says("ends.c", 46, &[], (1, "memory that was freed at ends.c:"));
+    has_outcomes("ends.c", 47, &[], &[&[0], &[1]]);
+    for case in 48..=50 {
+        has_outcomes("ends.c", case, &[], &[&[], &[5]]);
+    }
+    has_outcomes("ends.c", 51, &[], &[&[5]]);
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

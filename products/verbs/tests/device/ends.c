@@ -440,4 +440,43 @@ int main(void) { pthread_create(&t, 0, fails, 0); x = 1; }
 static void *records(void *none) { mowgli_outcome("n", 5); return none; }
 static void *starts(void *none) { pthread_create(&u, 0, records, 0); return none; }
 int main(void) { mowgli_node(2, starts, 0); mowgli_join(); }
+#elif K >= 43 && K <= 47 /* beside `main`, behind its join, a thread goes on that was left by the one that it joins, or that it has left */
+static uint64_t *block;
+static void *goes_on(void *none)
+{
+	if (K == 43) { x = 1; x = 2; }
+	if (K == 44) { pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m); }
+	if (K == 45) { y = 1; y = 2; if (x) abort(); }
+	if (K == 46) *block = 1;
+	if (K == 47) x = 1;
+	return none;
+}
+static void *starts(void *none) { pthread_create(&u, 0, goes_on, 0); if (K != 43) pthread_detach(u); return none; }
+int main(void)
+{
+	block = malloc(8);
+	if (K == 47) {
+		pthread_create(&t, 0, goes_on, 0);
+		pthread_detach(t);
+		mowgli_join();
+	} else {
+		pthread_create(&t, 0, starts, 0);
+		pthread_join(t, 0);
+	}
+	if (K == 44) pthread_mutex_lock(&m);
+	if (K == 45) x = 1;
+	if (K == 46) free(block); else mowgli_outcome("n", x);
+}
+#elif K >= 48 && K <= 51 /* nobody waits for a thread that `main` leaves behind a join, but for one that it joins behind its starter */
+static void *records(void *none) { mowgli_outcome("n", 5); return none; }
+static void *starts(void *none) { if (K == 51) pthread_create(&t, 0, records, 0); return none; }
+int main(void)
+{
+	if (K < 51) pthread_create(&t, 0, records, 0);
+	pthread_create(&u, 0, starts, 0);
+	pthread_join(u, 0);
+	if (K == 49 || K == 50) pthread_detach(t);
+	if (K == 50) mowgli_join();
+	if (K == 51) pthread_join(t, 0);
+}
 #endif
