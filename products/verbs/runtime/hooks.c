@@ -503,11 +503,11 @@ void mw_store(void *to, const void *from, size_t n, int plain)
 static long set_ups, last_set_up = -1;
 static int must_go_on;
 static uint64_t looks;
-/* True if two threads use this byte of the runtime, one of which changes what it stands for. */
-int mw_is_shared(const void *at, int changes)
+/* True if two threads use these bytes, one of which changes what they stand for. */
+int mw_is_shared(const void *at, size_t n, int changes)
 {
 	if (mw_thread < 0) return 0;
-	touches((uintptr_t)at, 1, changes, 1);
+	touches((uintptr_t)at, n, changes, 1);
 	size_t i = cell_after((uintptr_t)at);
 	return i < cell_count && cells[i].at == (uintptr_t)at;
 }

@@ -104,7 +104,7 @@ void mw_look(const void *at, size_t n);
 void mw_put(void *to, const void *from, size_t n);
 /* Names what an answer makes an exception of. */
 void mw_unsure(const char *what);
-int mw_is_shared(const void *at, int changes);
+int mw_is_shared(const void *at, size_t n, int changes);
 /* Ends the run if these four bytes are no cell. */
 void mw_needs(const void *at);
 /* The word that says who has freed a block, which nobody else knows. */

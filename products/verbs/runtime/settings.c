@@ -38,7 +38,7 @@ void mw_settings_begin(uint64_t id)
 static struct settings *sets(int kind, int is_own, pthread_t other)
 {
 	if (mw_thread < 0) return is_own ? &own : other - 1 < THREADS ? &of_starts[other - 1] : &nobody;
-	mw_is_shared(is_own ? &set_own[mw_node()][kind] : &set_others[mw_node()][kind], 1);
+	mw_is_shared(is_own ? &set_own[mw_node()][kind] : &set_others[mw_node()][kind], 1, 1);
 	(is_own ? own.of_own : own.of_others)[kind] = 1;
 	return is_own ? &own : &nobody;
 }
@@ -46,8 +46,8 @@ static struct settings *sets(int kind, int is_own, pthread_t other)
 static const struct settings *asks(int kind, int is_own, pthread_t other)
 {
 	if (mw_thread < 0) return !is_own && other - 1 < THREADS ? &of_starts[other - 1] : &own;
-	int is_changed = mw_is_shared(&set_others[mw_node()][kind], 0) || (!is_own && own.of_others[kind]);
-	if (!is_own || (has_thread_as_starter && !own.of_own[kind])) is_changed |= mw_is_shared(&set_own[mw_node()][kind], 0);
+	int is_changed = mw_is_shared(&set_others[mw_node()][kind], 1, 0) || (!is_own && own.of_others[kind]);
+	if (!is_own || (has_thread_as_starter && !own.of_own[kind])) is_changed |= mw_is_shared(&set_own[mw_node()][kind], 1, 0);
 	if (is_changed) mw_unsure(names[kind]);
 	return &own;
 }

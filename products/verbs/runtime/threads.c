@@ -475,7 +475,25 @@ static void begins_condition(void *c)
 	about(c);
 	set_word(c, 0);
 }
-/* A waiter sleeps until the count of signals changes. It may wake for any signal, and for no reason, which POSIX allows. */
+/* True if one thread destroys an object and another one waits at it. A word of it that has no other use stands for that. */
+static int is_destroyed(void *word, int destroys) { return !is_alone() && mw_is_shared(word, 4, destroys); }
+/* Waits until all have left an object that they have stopped waiting for, as glibc does: its memory may be used otherwise then. Bits of the
+ * word count those who are still there, if the object is destroyed so. Else counting would only add states. */
+static void awaits_leavers(void *at, int bits, const char *call)
+{
+	about(at);
+	for (size_t mark = mw_learned(); word(at) & bits; mw_forget(mark)) if (is_alone()) waits_alone(call);
+}
+static int destroy_condition(void *c, const char *call)
+{
+	about(c);
+	living(word(c), call, CONDITION);
+	is_destroyed(waiters(waiters(c)), 1);
+	awaits_leavers(waiters(c), -1, call);
+	return destroy_object(c, call, CONDITION);
+}
+/* A waiter sleeps until the count of signals changes. It may wake for any signal, and for no reason, which POSIX allows. It leaves before
+ * it locks the mutex again if a thread destroys the condition. */
 static int wakes(void *c, const char *call)
 {
 	about(waiters(c));
@@ -492,16 +510,18 @@ static int sleeps(void *c, pthread_mutex_t *m, const char *call, int has_end)
 	about(c);
 	if (is_alone()) waits_alone(call);
 	int64_t before = living(word(c), call, CONDITION);
+	int leaves_first = is_destroyed(waiters(waiters(c)), 0);
 	add_word(waiters(c), 1);
 	unlock(m, call);
 	int is_late = has_end && is_over(), is_spurious = !is_late && is_over();
 	for (size_t mark = mw_learned(); !is_late && !is_spurious && word(c) == before; mw_forget(mark)) {}
+	if (leaves_first) add_word(waiters(c), -1);
 	int why = lock(m, call, 0);
-	add_word(waiters(c), -1);
+	if (!leaves_first) add_word(waiters(c), -1);
 	return why ? why : is_late ? ETIMEDOUT : 0;
 }
 HOOK(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a), (void)a; begins_condition(c); return 0;)
-HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), return destroy_object(c, "pthread_cond_destroy", CONDITION);)
+HOOK(int, pthread_cond_destroy, (pthread_cond_t *c), return destroy_condition(c, "pthread_cond_destroy");)
 HOOK(int, pthread_cond_signal, (pthread_cond_t *c), return wakes(c, "pthread_cond_signal");)
 HOOK(int, pthread_cond_broadcast, (pthread_cond_t *c), return wakes(c, "pthread_cond_broadcast");)
 HOOK(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), return sleeps(c, m, "pthread_cond_wait", 0);)
@@ -510,7 +530,7 @@ HOOK(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const 
 HOOK(int, pthread_cond_clockwait, (pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *t),
 	return is_time_of(clock, t) ? sleeps(c, m, "pthread_cond_clockwait", 1) : EINVAL;)
 HOOK(int, cnd_init, (cnd_t *c), begins_condition(c); return thrd_success;)
-HOOK(void, cnd_destroy, (cnd_t *c), destroy_object(c, "cnd_destroy", CONDITION);)
+HOOK(void, cnd_destroy, (cnd_t *c), destroy_condition(c, "cnd_destroy");)
 HOOK(int, cnd_signal, (cnd_t *c), return wakes(c, "cnd_signal");)
 HOOK(int, cnd_broadcast, (cnd_t *c), return wakes(c, "cnd_broadcast");)
 HOOK(int, cnd_wait, (cnd_t *c, mtx_t *m), return thrd_of(sleeps(c, (pthread_mutex_t *)m, "cnd_wait", 0));)
@@ -656,7 +676,8 @@ HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
 	set_word((void *)l, 0);
 	return 0;)
 
-/* A barrier: how many meet, how many have come, and the number of meetings. */
+/* A barrier: how many meet, how many have come, and the meetings, with the number of those who have not left one. */
+enum { LEAVERS = 127 };
 HOOK(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n),
 	(void)a;
 	about(b);
@@ -665,20 +686,24 @@ HOOK(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr
 	for (int k = 1; k < 3; k++) { about(words + k); set_word(words + k, 0); }
 	return n ? 0 : EINVAL;)
 HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b),
+	about(b);
+	is_destroyed((int *)b + 3, 1);
+	awaits_leavers((int *)b + 2, LEAVERS, "pthread_barrier_destroy");
 	return destroy_unused((int *)b + 1, "pthread_barrier_destroy", "barrier");)
 HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
 	int *words = (int *)b;
 	for (int k = 1; k < 3; k++) about(words + k);
 	if (mw_thread >= 0) mw_load(words, sizeof *words);
-	int n = *words;
-	int64_t meeting = word(words + 2);
+	int n = *words, leaves = is_destroyed(words + 3, 0);
+	int64_t meeting = word(words + 2) & ~LEAVERS;
 	if (living(add_word(words + 1, 1), "pthread_barrier_wait", "barrier") + 1 == n) {
 		set_word(words + 1, 0);
-		add_word(words + 2, 1);
+		add_word(words + 2, LEAVERS + (leaves ? n : 1));
 		return PTHREAD_BARRIER_SERIAL_THREAD;
 	}
 	if (is_alone()) waits_alone("pthread_barrier_wait");
-	for (size_t mark = mw_learned(); word(words + 2) == meeting; mw_forget(mark)) {}
+	for (size_t mark = mw_learned(); (word(words + 2) & ~LEAVERS) == meeting; mw_forget(mark)) {}
+	if (leaves) add_word(words + 2, -1);
 	return 0;)
 
 static int fails(int why) { errno = why; return -1; }

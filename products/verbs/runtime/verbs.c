@@ -59,7 +59,7 @@ static struct pair *pair_of(struct ibv_qp *qp) { return (struct pair *)qp; }
 /* A completion goes to whoever polls. The model has those of a thread's own work requests only. */
 static void belongs(const char *mark, int posts)
 {
-	if (mw_is_shared(mark, posts)) mw_end('x', "work requests of one thread whose completions another thread polls");
+	if (mw_is_shared(mark, 1, posts)) mw_end('x', "work requests of one thread whose completions another thread polls");
 }
 static struct pair *numbered(uint32_t qpn)
 {

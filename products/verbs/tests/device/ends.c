@@ -479,4 +479,44 @@ int main(void)
 	if (K == 50) mowgli_join();
 	if (K == 51) pthread_join(t, 0);
 }
+#elif K >= 52 && K <= 55 /* who destroys an object waits until the others have left it, and uses its memory otherwise */
+static union { pthread_barrier_t b; pthread_cond_t c; } *o;
+static void uses_again(void)
+{
+	if (K == 52) pthread_barrier_init(&o->b, 0, 2);
+	if (K == 54) pthread_cond_init(&o->c, 0);
+	if (K == 53 || K == 55) { *o = (__typeof__(*o)){ 0 }; free(o); }
+}
+static void *meets(void *none)
+{
+	if (pthread_barrier_wait(&o->b) == PTHREAD_BARRIER_SERIAL_THREAD) { pthread_barrier_destroy(&o->b); uses_again(); }
+	return none;
+}
+static void *waits(void *none)
+{
+	pthread_mutex_lock(&m);
+	while (!x) pthread_cond_wait(&o->c, &m);
+	pthread_mutex_unlock(&m);
+	return none;
+}
+static void *wakes(void *none)
+{
+	pthread_mutex_lock(&m);
+	x = 1;
+	pthread_cond_broadcast(&o->c);
+	if (K == 55) pthread_mutex_unlock(&m);
+	pthread_cond_destroy(&o->c);
+	uses_again();
+	if (K == 54) pthread_mutex_unlock(&m);
+	return none;
+}
+int main(void)
+{
+	o = malloc(sizeof *o);
+	if (K < 54) pthread_barrier_init(&o->b, 0, 2); else pthread_cond_init(&o->c, 0);
+	pthread_create(&t, 0, K < 54 ? meets : waits, 0);
+	pthread_create(&u, 0, K < 54 ? meets : wakes, 0);
+	pthread_join(t, 0);
+	pthread_join(u, 0);
+}
 #endif
