@@ -1167,7 +1167,7 @@ static void at_end(int code, void *none)
 	mw_ready();
 	mw_leaves_threads();
 	if (mw_thread < 0) mw_serve();
-	if (mw_is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
+	if ((mw_thread == EPILOGUE || mw_is_main()) && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
 }
 /* Behind all functions that the program has for its end. */
 __attribute__((destructor(101))) static void ends(void)

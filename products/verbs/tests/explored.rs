@@ -1075,6 +1075,9 @@ fn threads_end_and_wait_for_time_as_they_do() {
     for case in 52..=55 {
         has_outcomes("ends.c", case, &[], &[&[]]);
     }
+    for case in [56, 57] {
+        says("ends.c", case, &[], (1, "`main` ends with 3"));
+    }
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);
