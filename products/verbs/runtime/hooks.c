@@ -1187,6 +1187,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv)
 	if (&__libc_single_threaded) __libc_single_threaded = 0;
 	arguments = (uintptr_t)argv;
 	on_exit(at_end, NULL);
+	at_quick_exit(ends);
 	if (!path) return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (last) last_set_up = atol(last);

@@ -999,7 +999,7 @@ static void will_call(void *fn, void *arg)
 	at_exit[at_exit_count++].arg = arg;
 }
 HOOK(int, __mowgli_atexit, (void (*fn)(void)), will_call((void *)fn, NULL); return atexit(fn);)
-HOOK(int, __mowgli_at_quick_exit, (void (*fn)(void)), will_call((void *)fn, NULL); return at_quick_exit(fn);)
+HOOK(int, __mowgli_at_quick_exit, (void (*fn)(void)), will_call((void *)fn, at_exit); return at_quick_exit(fn);)
 HOOK(int, __mowgli_on_exit, (void (*fn)(int, void *), void *arg), will_call((void *)fn, arg); return on_exit(fn, arg);)
 extern int __cxa_atexit(void (*)(void *), void *, void *);
 HOOK(int, __mowgli___cxa_atexit, (void (*fn)(void *), void *arg, void *object), will_call((void *)fn, arg); return __cxa_atexit(fn, arg, object);)
@@ -1061,17 +1061,20 @@ HOOK(void, __ubsan_handle_out_of_bounds, (const struct index_use *use, long inde
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: index %ld of an array %s\n", use->file, use->line, index, use->array->name); abort(); }
 	mw_flush(); mw_end('f', "index %ld of an array %s", index, use->array->name);)
 HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
+static void leaves_program(int code, const char *call)
+{
+	mw_nested = 0;
+	if (!strcmp(call, "exit")) exit(code);
+	if (!strcmp(call, "quick_exit")) quick_exit(code);
+}
 static void exits(int code, const char *call)
 {
-	if (mw_thread < 0 && getpid() != mw_process) { if (!strcmp(call, "exit")) exit(code); else _exit(code); }
+	if (mw_thread < 0 && getpid() != mw_process) { leaves_program(code, call); _exit(code); }
 	mw_ready();
 	mw_leaves_threads();
-	if (mw_thread < 0) { mw_serve(); exit(code); }
+	if (mw_thread < 0) mw_serve();
 	mw_flush();
-	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) {
-		if (!strcmp(call, "exit")) { mw_nested = 0; exit(0); }
-		mw_ended("");
-	}
+	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) { leaves_program(code, call); mw_ended(""); }
 	if (!code) mw_end('x', "%s(0) in a thread, which stops the others where they are, is not supported", call);
 	mw_end('f', "%s(%d) is called", call, code);
 }

@@ -1078,6 +1078,10 @@ fn threads_end_and_wait_for_time_as_they_do() {
     for case in [56, 57] {
         says("ends.c", case, &[], (1, "`main` ends with 3"));
     }
+    for case in 58..=60 {
+        has_outcomes("ends.c", case, &[], &[&[2, 1]]);
+    }
+    has_outcomes("ends.c", 61, &[], &[&[]]);
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

@@ -527,4 +527,20 @@ int main(void)
 	if (K == 56) pthread_join(t, 0);
 	return 3;
 }
+#elif K >= 58 && K <= 61 /* functions for a quick end: behind a join, beside a thread, from the set-up, and none for _exit */
+static void never(void) { abort(); }
+static void first(void) { mowgli_outcome("n", 1); }
+static void second(void) { mowgli_outcome("n", 2); }
+static void *writes(void *none) { x = 1; return none; }
+int main(void)
+{
+	atexit(never);
+	at_quick_exit(first);
+	at_quick_exit(second);
+	pthread_create(&t, 0, writes, 0);
+	if (K == 58) pthread_join(t, 0);
+	if (K == 59) (void)x;
+	if (K == 61) _exit(0);
+	quick_exit(0);
+}
 #endif
