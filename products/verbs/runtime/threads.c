@@ -207,11 +207,14 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
-static pthread_t own_id(void) { return mw_thread < 0 || mw_thread == EPILOGUE ? (pthread_t)-1 : (pthread_t)self; }
+/* That of `main` is the same before and behind its first thread. No thread can wait for a `main` that is none. */
+enum { MAIN = -1 };
+static pthread_t own_id(void) { return mw_thread >= 0 && mw_thread != EPILOGUE ? (pthread_t)self : mw_main ? 1 : (pthread_t)MAIN; }
 static int joins_pthread(pthread_t id, void **result, int tries)
 {
 	int64_t own;
 	if (id == own_id()) return tries == TRIES ? EBUSY : EDEADLK;
+	if (id == (pthread_t)MAIN) mw_main_must_take_part("a thread joins `main`");
 	if (mw_thread < 0) {
 		if (result || tries) mw_main_must_take_part("pthread_join asks for a result, or is given up");
 		mw_serve();
@@ -253,6 +256,7 @@ HOOK(int, thrd_create, (thrd_t *id, thrd_start_t fn, void *arg), return mw_pthre
 HOOK(int, thrd_join, (thrd_t id, int *result),
 	int64_t own;
 	if (id == own_id()) return thrd_error;
+	if (id == (thrd_t)MAIN) mw_main_must_take_part("a thread joins `main`");
 	if (mw_thread < 0) {
 		if (result) mw_main_must_take_part("thrd_join asks for a result");
 		mw_serve();

@@ -543,4 +543,23 @@ int main(void)
 	if (K == 61) _exit(0);
 	quick_exit(0);
 }
+#elif K == 62 || K == 63 /* `main` has one number, by which a thread joins it */
+static pthread_t of_main;
+static void *joins(void *none)
+{
+	void *result;
+	if (pthread_equal(of_main, pthread_self()) || pthread_join(of_main, &result)) abort();
+	mowgli_outcome("n", (long)result);
+	return none;
+}
+static void *writes(void *none) { x = 1; return none; }
+int main(void)
+{
+	of_main = pthread_self();
+	pthread_create(&t, 0, K == 62 ? writes : joins, 0);
+	if (K == 62) (void)x;
+	if (!pthread_equal(of_main, pthread_self())) abort();
+	if (K == 63) pthread_exit((void *)7);
+	pthread_join(t, 0);
+}
 #endif
