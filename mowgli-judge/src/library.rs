@@ -306,7 +306,7 @@ pub trait Hints: Library {
 
     /// Returns the calls that a thread must still make after these calls of its own, in order, for example the releases of the
     /// locks that it holds. [`Library::covered`] has the calls with them, so the specification covers executions in which
-    /// threads wait for ever. A call after which its thread owes others waits only while another thread owes some.
+    /// threads wait for ever. A call after which its thread must still make others waits only while another thread must, too.
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
         Vec::new()

@@ -92,8 +92,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         going
     }
 
-    /// True if each thread may wait in its call. A call that leaves its thread owing others, for example an Acq, waits only while
-    /// another thread owes some ([`crate::library::Hints::unfinished`]).
+    /// True if each thread may wait in its call. A call after which its thread must still make others, for example an Acq, waits only while
+    /// another thread must, too ([`crate::library::Hints::unfinished`]).
     fn is_kept_waiting(&self, chosen: &[Last<'n>]) -> bool {
         let owes = |events: &[Event], call: Option<(&Call, Val)>| {
             let next = call.map(|(call, ret)| Event { thread: Tid(1), call: call.clone(), ret });
