@@ -93,10 +93,10 @@ void mw_mowgli_node(int node, void *(*fn)(void *), void *arg)
 /* A thread knows those that it has started itself: such a one is joined or detached once. */
 static void closes(uint64_t id, const char *call)
 {
-	int is_own = id >> 8 == self && id >> 8;
-	uint64_t k = (is_own ? id & 255 : id) - 1;
-	if (k >= THREADS) return;
-	if (is_own && mw_thread >= 0 && mw_thread != EPILOGUE && !(mw_open >> k & 1)) mw_end('f', "%s of a thread that was joined or detached", call);
+	int is_of_main = mw_thread < 0 || mw_thread == EPILOGUE;
+	uint64_t k = (is_of_main ? id : id & 255) - 1;
+	if (k >= THREADS || (!is_of_main && id >> 8 != self)) return;
+	if (!is_of_main && !(mw_open >> k & 1)) mw_end('f', "%s of a thread that was joined or detached", call);
 	mw_open &= ~(1ul << k);
 }
 /* A time that is over at any moment is a choice. */

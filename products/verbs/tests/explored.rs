@@ -1084,6 +1084,7 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 61, &[], &[&[]]);
     has_outcomes("ends.c", 62, &[], &[&[]]);
     has_outcomes("ends.c", 63, &[], &[&[7]]);
+    has_outcomes("ends.c", 64, &[], &[&[], &[5]]);
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

@@ -562,4 +562,14 @@ int main(void)
 	if (K == 63) pthread_exit((void *)7);
 	pthread_join(t, 0);
 }
+#elif K == 64 /* a thread that detaches itself has its own threads still */
+static void *records(void *none) { mowgli_outcome("n", 5); return none; }
+static void *starts(void *none)
+{
+	pthread_create(&u, 0, records, 0);
+	pthread_detach(pthread_self());
+	pthread_join(u, 0);
+	return none;
+}
+int main(void) { pthread_create(&t, 0, starts, 0); mowgli_join(); }
 #endif
