@@ -58,7 +58,16 @@ impl Costs {
                 error.help("a cost is written as mfence=1, from 1 to 1000000")
             })
         };
-        Ok(Self(texts.iter().map(read).collect::<Result<_, InputError>>()?))
+        let mut costs = Self::default();
+        for text in texts {
+            let (kind, cost) = read(text)?;
+            if costs.0.insert(kind, cost).is_some() {
+                let error =
+                    InputError::new(Code::Argument, format!("--cost {text}: this kind has another cost already"));
+                return Err(error.help("give one cost for each kind"));
+            }
+        }
+        Ok(costs)
     }
 
     /// Returns the costs of remedies and of some other edits, with these in place of their own.

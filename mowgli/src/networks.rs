@@ -251,7 +251,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
                 before.push((part, mem::replace(&mut entries[part].variants[0].implementation, reported.with)));
             }
             Err(why) => {
-                reason = Some(CheapestRepair { verdict: of(&why.verdict), ..why });
+                reason = Some(CheapestRepair { verdict: of(&why.verdict), ..*why });
                 break;
             }
         }
@@ -293,10 +293,10 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 }
 
 /// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
-fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, CheapestRepair> {
-    let failed = |why: Failure| CheapestRepair {
-        is_open: matches!(why, Failure::Undecided(_)),
-        ..CheapestRepair::none(why.to_string())
+fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, Box<CheapestRepair>> {
+    let failed = |why: Failure| {
+        let is_open = matches!(why, Failure::Undecided(_));
+        Box::new(CheapestRepair { is_open, ..CheapestRepair::none(why.to_string()) })
     };
     let variant = first(entry).map_err(|why| failed(why.into()))?;
     let options = (ask.options)();
@@ -308,6 +308,6 @@ fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>,
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),
         (_, Some(reported)) => Ok(Some(reported)),
-        (_, None) => Err(CheapestRepair::not_found(code, why)),
+        (_, None) => Err(Box::new(CheapestRepair::not_found(code, why))),
     }
 }

@@ -208,6 +208,8 @@ fn what_cannot_be_repaired_is_reported_why() {
     is_bad(&["repair", "--weaken", &with("forbidden (a=0)\n")], &["without --weaken"]);
     is_bad(&["repair", "--cost", "wait=1", &with("forbidden (a=0)\n")], &["what can be inserted here is mfence"]);
     is_bad(&["repair", "--cost", "mfence", &with("forbidden (a=0)\n")], &["a cost is written as mfence=1"]);
+    let twice = ["repair", "--cost", "mfence=3", "--cost", "mfence=4", &with("forbidden (a=0)\n")];
+    is_bad(&twice, &["--cost mfence=4: this kind has another cost already"]);
     let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/corerma-fig6.litmus");
     is_bad(&["repair", core.to_str().unwrap()], &["nothing can be inserted into tests of CORE_RMA"]);
 }

@@ -171,3 +171,17 @@ pub(super) fn head(answer: &str) -> String {
     let line = answer.lines().next().unwrap_or_default();
     line.split_once("): ").map_or(line, |(_, rest)| rest).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repair_that_a_limit_stopped_is_undecided() {
+        let text = |repair: CheapestRepair| {
+            Shown { network: "cxi", name: "rbl", verdict: "unsound", proved: None, repair: Some(&repair) }.text()
+        };
+        assert_eq!(text(CheapestRepair::not_found(3, "")), "unsound, repair undecided");
+        assert_eq!(text(CheapestRepair::not_found(1, "")), "unsound, no repair");
+    }
+}
