@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli_check::check::{CheckOptions, check};
 use mowgli_check::error::InputError;
 use mowgli_core::algebra::{CELL, Rel, Spec, hb, id, po, same_event, stamped, writes};
-use mowgli_core::expr::{Expr, all_nodes, here};
+use mowgli_core::expr::{Expr, all_nodes, here, members};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::methods;
@@ -43,12 +43,15 @@ methods! {
 }
 
 fn words() -> Entry {
-    let spec = || {
+    specified_by(|| {
         let mut spec = Spec::default();
         let mo = spec.order("mo", writes(), CELL);
         spec.irreflexive("coherent", &po().then(&mo));
         spec
-    };
+    })
+}
+
+fn specified_by(spec: fn() -> Spec) -> Entry {
     let shapes = shapes! { Words:
         Set { x, v } => { aCW: writes x at here, v }
         Send { .. } => { aMF }
@@ -89,6 +92,17 @@ fn copies() -> Parts {
 
 /// The body of a method with two arguments.
 type BodyOfTwo<'b> = &'b dyn Fn(Expr, Expr) -> Body;
+
+/// Returns the result of the prover for stamps alone, if `Send` has this body.
+fn proof_of_stamps(fences: &dyn Fn(Expr) -> Body) -> Proof {
+    let bodies = bodies! { Words:
+        Set { x, v } => { (writes_own(x, v)) }
+        Send { x, .. } => { (fences(x)) }
+        Some { .. } => { Rdma::mfence() }
+    };
+    let implementation = Over::<Words>::terms(bodies).with_parts(copies());
+    prove(&source(&specified_by(Spec::default), Arc::new(implementation)), &without_solvers())
+}
 
 /// Returns the result of the prover, which asks no solver, for an implementation with these bodies of `Set` and `Send`.
 fn proof(parts: Parts, set: BodyOfTwo<'_>, send: BodyOfTwo<'_>, lemmas: Vec<Lemma>) -> Proof {
@@ -271,6 +285,13 @@ fn faults_that_only_rare_values_reach_are_refused() {
     };
     has_error(&proof(copies(), &of_argument, &sends_nothing, Vec::new()), fault);
     has_error(&if_rare(&|x, _| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } }), "");
+}
+
+/// An object may have no member, so that no subevent of a `for` through them stands for a promise.
+#[test]
+fn what_members_do_stands_for_no_promise_without_them() {
+    let of_members = |x| body! { Rdma::write(copy(x, here()), 1); for _t in (members(x)) { Rdma::mfence() } };
+    has_error(&proof_of_stamps(&of_members), "nothing in Send stands for aMF of Send");
 }
 
 /// A lemma is about its variables alone, and each has a sort that fits.

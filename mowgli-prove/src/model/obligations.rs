@@ -209,7 +209,9 @@ impl LibraryTheory<'_> {
         let image = the(role, &n);
         let exists = self.valid(kind, role, &c, &place(role, &n));
         let words = format!("{} of {}", promise.family, kind.name);
-        if matches!(role.each, Some(Each::Nodes(_))) && role.each != promise.each {
+        // No node, and no thread that takes part, need be there.
+        let may_lack = |r: &Role| matches!(r.each, Some(Each::Nodes(_) | Each::Members(_)));
+        if may_lack(role) && role.each != promise.each {
             all.push(Obligation::new(format!("g({words}) exists"), &of, given.clone(), exists));
         }
         let (family, node) = stamp(promise, &n)?;
@@ -238,7 +240,7 @@ impl LibraryTheory<'_> {
                     let reaches = if is_it { truth(true) } else { app("hb", &edge) };
                     let there = self.valid(kind, one, &c, &place(one, at));
                     // The image is known to exist.
-                    let there = if is_it || !is_for_nodes { truth(true) } else { there };
+                    let there = if is_it || !may_lack(one) { truth(true) } else { there };
                     // The hypothesis `wanted` already says when the order is kept.
                     let keeps = if keeps == wanted { truth(true) } else { keeps };
                     ways.push(and([there, keeps, reaches]));
