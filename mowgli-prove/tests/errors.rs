@@ -21,6 +21,7 @@ use mowgli_core::term::shape::shapes;
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, Variant};
+use mowgli_libraries::msw::Method as Msw;
 use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
 use mowgli_prove::smt::solve::SolverLimit;
@@ -61,16 +62,16 @@ fn specified_by(spec: fn() -> Spec) -> Entry {
     Entry::new(Memory::rdma_wait(), Simple::<Words>::new(shapes, spec), below, Vec::new())
 }
 
-/// An implementation with lemmas.
-struct Stating(Over<Words>, Vec<Lemma>);
+/// An implementation with these parts and lemmas.
+struct Stating(Arc<dyn Implementation>, Parts, Vec<Lemma>);
 
 impl Implementation for Stating {
     fn target(&self) -> Name {
-        WORDS
+        self.0.target()
     }
 
     fn parts(&self) -> Option<&Parts> {
-        self.0.parts()
+        Some(&self.1)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -78,7 +79,7 @@ impl Implementation for Stating {
     }
 
     fn lemmas(&self) -> Vec<Lemma> {
-        self.1.clone()
+        self.2.clone()
     }
 }
 
@@ -111,7 +112,7 @@ fn proof(parts: Parts, set: BodyOfTwo<'_>, send: BodyOfTwo<'_>, lemmas: Vec<Lemm
         Send { x, n } => { (send(x, n)); Rdma::mfence() }
         Some { x, ns } => { for n in (ns) { Rdma::put(copy(x, n), copy(x, here()), Val::NoWid) } Rdma::mfence() }
     };
-    let implementation = Arc::new(Stating(Over::<Words>::terms(bodies).with_parts(parts), lemmas));
+    let implementation = Arc::new(Stating(Arc::new(Over::<Words>::terms(bodies)), parts, lemmas));
     prove(&source(&words(), implementation), &without_solvers())
 }
 
@@ -280,11 +281,48 @@ fn faults_that_only_rare_values_reach_are_refused() {
     has_error(&if_rare(&|x, _| body! { for n in (others()) { loop { Rdma::read(copy(x, n)) } } }), fault);
     has_error(&if_rare(&|x, _| Rdma::put(own(x), own(x), x)), "x is no identifier");
     has_error(&if_rare(&|x, _| Rdma::read(x.part("unread", [here()]))), "at which nobody is to look");
-    let of_argument = |x: Expr, v: Expr| {
-        body! { if (v == 12345) { for n in (others()) { Rdma::read(copy(x, n)) } } Rdma::write(own(x), v) }
-    };
-    has_error(&proof(copies(), &of_argument, &sends_nothing, Vec::new()), fault);
+    let conditions: [fn(Expr) -> Expr; 6] = [
+        |v| v.is(12345),
+        |v| v.is(100_001),
+        |v| v.is(-100_001),
+        |v| v.above(7),
+        |v| v.below(0),
+        |v| v.above(7) & v.is_not(9),
+    ];
+    for is_rare in conditions {
+        let wrong = |x: Expr, v: Expr| body! { for n in (others()) { Rdma::write(copy(x, n), v) } };
+        let of_argument = |x: Expr, v: Expr| body! { if (is_rare(v)) { (wrong(x, v)) } Rdma::write(own(x), v) };
+        has_error(&proof(copies(), &of_argument, &sends_nothing, Vec::new()), fault);
+        let of_result = |x: Expr, v: Expr| {
+            body! { let w = Rdma::read(own(x)); if (is_rare(w)) { (wrong(x, w)) } Rdma::write(own(x), v) }
+        };
+        has_error(&proof(copies(), &of_result, &sends_nothing, Vec::new()), fault);
+    }
     has_error(&if_rare(&|x, _| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } }), "");
+}
+
+/// The words of a tuple are data, too.
+#[test]
+fn faults_that_only_rare_words_reach_are_refused() {
+    let msw = catalogue().into_iter().find(|entry| entry.name == "msw").expect("it is there");
+    let published = msw.variants[0].implementation.clone();
+    let with_copies = published.parts().expect("they are terms").clone().and(copies());
+    let conditions: [fn(Expr) -> Expr; 2] =
+        [|values| values.item(0).is(9), |values| values.item(0).is(9) & values.item(1).is(3)];
+    for is_rare in conditions {
+        let bodies = bodies! { Msw:
+            Write { x, values } => {
+                published.inlined(&Msw::write(x, values));
+                if (is_rare(values)) {
+                    for n in (all_nodes().without(here())) { Rdma::write(copy(x, n), values.item(1)) }
+                }
+            }
+        };
+        let edited = published.clone().with("a write on other nodes", &bodies);
+        let implementation = Stating(Arc::new(edited), with_copies.clone(), Vec::new());
+        let found = prove(&source(&msw, Arc::new(implementation)), &without_solvers());
+        has_error(&found, "may have a fault (LOCO Def. 3.9)");
+    }
 }
 
 /// An object may have no member, so that no subevent of a `for` through them stands for a promise.

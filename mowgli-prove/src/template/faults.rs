@@ -8,9 +8,10 @@
 //! **Example**: `if w == 12345 { read(x.copy[n]) }` for the other nodes `n`. A read of the word of another node is a fault, and no
 //! client of a bound needs to write 12345.
 //!
-//! **Correct because** it takes data and results for arbitrary, unless the conditions of the path exclude them. Clients are
-//! those of small worlds, which differ in their threads and nodes. Templates are uniform in these, and look up the forms of calls in
-//! the same worlds. Test: `faults_that_only_rare_values_reach_are_refused`.
+//! **Correct because** it takes data and results for arbitrary, unless the conditions of the path exclude them. If no value that it
+//! tries satisfies these conditions, others may, so that they exclude none. Clients are those of small worlds, which differ in their
+//! threads and nodes. Templates are uniform in these, and look up the forms of calls in the same worlds. Test:
+//! `faults_that_only_rare_values_reach_are_refused`.
 //!
 //! **Cost**: the number of calls of paths, times that of the calls of clients, for a few values.
 
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, ExprTerm, Scope, Var};
+use mowgli_core::expr::{Expr, ExprTerm, Op, Scope, Var};
 use mowgli_core::library::Hints;
 use mowgli_core::term::body::CallTerm;
 use mowgli_core::value::Val;
@@ -44,7 +45,7 @@ enum AnyDatum {
     Result(usize),
 }
 
-/// The largest number that is tried, because a `for` may go up to it.
+/// The largest number that is tried in a range, because a range lists all numbers up to it.
 const LARGEST: u64 = 100_000;
 
 impl CallOnPath<'_> {
@@ -53,8 +54,8 @@ impl CallOnPath<'_> {
         let sets = self.elements.iter().map(|(_, set)| set);
         let used: BTreeSet<AnyDatum> = self.call.args.iter().chain(sets).flat_map(|e| self.data_of(*e)).collect();
         let values = if used.is_empty() { vec![Val::Int(0)] } else { self.values() };
-        for (client, value) in clients.iter().cartesian_product(&values) {
-            for scope in self.scopes(client, &used, *value) {
+        for client in clients {
+            for scope in self.scopes(client, &used, &values) {
                 let args: Vec<Val> = self.call.args.iter().map(|e| e.eval(&scope)).collect();
                 let call = Call::new(self.call.library, self.call.method, &args);
                 if let Some(fault) = library.fault(&client.world, client.thread, &call) {
@@ -85,35 +86,52 @@ impl CallOnPath<'_> {
         let mut all = vec![Val::Int(0), Val::Int(7), Val::Bot, Val::Bool(true)];
         let mut add = |e: Expr| all.extend(if let ExprTerm::Val(v) = e.term() { Some(*v) } else { None });
         self.decided.iter().for_each(|d| d.condition.each(&mut add));
-        let is_small = |v: &Val| v.int().is_none_or(|n| n.unsigned_abs() <= LARGEST);
-        all.into_iter().filter(is_small).unique().collect()
+        let conditions = self.decided.iter().map(|d| &d.condition);
+        let sets = self.elements.iter().map(|(_, set)| set);
+        let mut has_range = false;
+        let mut find = |e: Expr| has_range |= matches!(e.term(), ExprTerm::Op(Op::Range, ..));
+        conditions.chain(sets).chain(&self.call.args).for_each(|e| e.each(&mut find));
+        let is_tried = |v: &Val| !has_range || v.int().is_none_or(|n| n.unsigned_abs() <= LARGEST);
+        all.into_iter().filter(is_tried).unique().collect()
     }
 
-    /// Returns the values of arguments and variables if each datum has this value, one scope for each choice of elements.
-    fn scopes(&self, client: &ClientInWorld, used: &BTreeSet<AnyDatum>, value: Val) -> Vec<Scope> {
-        let datum = |(form, v): (&ArgumentForm, &Val)| {
-            if *form == ArgumentForm::Data && value.int().is_some() { value } else { *v }
-        };
-        let args: Vec<Val> = self.arguments.iter().zip(&client.args).map(datum).collect();
+    /// Returns the values of arguments and variables if each datum has one of these values, one scope for each choice of
+    /// elements. The conditions exclude values for a choice of elements, unless they exclude all of them.
+    fn scopes(&self, client: &ClientInWorld, used: &BTreeSet<AnyDatum>, values: &[Val]) -> Vec<Scope> {
         let decided: Vec<(&PathCondition, BTreeSet<AnyDatum>)> =
             self.decided.iter().map(|d| (d, self.data_of(d.condition))).collect();
-        let mut first = Scope::shared(&client.world, client.thread, &args);
-        for datum in used.iter().chain(decided.iter().flat_map(|(_, data)| data)) {
-            if let AnyDatum::Result(number) = *datum {
-                first = first.with(Var { number, name: "result" }, value);
-            }
-        }
+        let hold = |scope: &Scope, is: &dyn Fn(&BTreeSet<AnyDatum>) -> bool| {
+            decided.iter().filter(|(_, data)| is(data)).all(|(d, _)| scope.decide(d.condition) == d.holds)
+        };
+        let data: BTreeSet<AnyDatum> = used.iter().chain(decided.iter().flat_map(|(_, data)| data)).copied().collect();
+        let mut all: Vec<Scope> = values.iter().flat_map(|v| self.scopes_of(client, &data, *v)).collect();
+        all.retain(|scope| hold(scope, &BTreeSet::is_empty));
+        // A condition on other data does not exclude a value, because it may hold of other values.
+        let are_possible = |scope: &Scope| hold(scope, &|data| used.len() == 1 && data == used);
+        let chosen = |scope: &Scope| self.elements.iter().map(|(e, _)| e.eval(scope)).collect::<Vec<Val>>();
+        let possible: BTreeSet<Vec<Val>> = all.iter().filter(|scope| are_possible(scope)).map(chosen).collect();
+        all.retain(|scope| are_possible(scope) || !possible.contains(&chosen(scope)));
+        all
+    }
+
+    /// Returns the scopes in which each of these data has this value, one for each choice of elements.
+    fn scopes_of(&self, client: &ClientInWorld, data: &BTreeSet<AnyDatum>, value: Val) -> Vec<Scope> {
+        let datum = |(form, v): (&ArgumentForm, &Val)| match form {
+            ArgumentForm::Data if value.int().is_some() => value,
+            ArgumentForm::Tuple(words) if value.int().is_some() => Val::tuple(&vec![value; *words]),
+            _ => *v,
+        };
+        let args: Vec<Val> = self.arguments.iter().zip(&client.args).map(datum).collect();
+        let with = |scope: Scope, of: &AnyDatum| match *of {
+            AnyDatum::Result(number) => scope.with(Var { number, name: "result" }, value),
+            AnyDatum::Argument(_) => scope,
+        };
+        let first = data.iter().fold(Scope::shared(&client.world, client.thread, &args), with);
         let of_each = |scopes: Vec<Scope>, (element, set): &(Expr, Expr)| {
             let ExprTerm::Var(var) = element.term() else { return scopes };
             let with = |scope: &Scope| set.elements(scope).iter().map(|v| scope.with(*var, *v)).collect::<Vec<Scope>>();
             scopes.iter().flat_map(with).collect()
         };
-        let mut all = self.elements.iter().fold(vec![first], of_each);
-        // A condition on other data does not exclude this value, because it may hold of other values.
-        let excludes = |data: &BTreeSet<AnyDatum>| data.is_empty() || used.len() == 1 && data == used;
-        let excluding: Vec<&PathCondition> =
-            decided.iter().filter(|(_, data)| excludes(data)).map(|(d, _)| *d).collect();
-        all.retain(|scope| excluding.iter().all(|d| scope.decide(d.condition) == d.holds));
-        all
+        self.elements.iter().fold(vec![first], of_each)
     }
 }
