@@ -332,6 +332,14 @@ fn what_members_do_stands_for_no_promise_without_them() {
     has_error(&proof_of_stamps(&of_members), "nothing in Send stands for aMF of Send");
 }
 
+/// Nothing is left to ask if all stamps are the same and the specification demands nothing.
+#[test]
+fn stamps_alone_are_proved() {
+    let fences = |_| Rdma::mfence();
+    assert!(proof_of_stamps(&fences).is_proved());
+    assert!(!proof_of_stamps(&|_| Body::unit()).is_proved());
+}
+
 /// A lemma is about its variables alone, and each has a sort that fits.
 #[test]
 fn wrong_variables_of_lemmas_are_named() {
