@@ -383,8 +383,9 @@ impl Machine<'_> {
         match crash::Method::of(call) {
             crash::Method::Goes {} => {
                 let mut stopped = state.clone();
-                if !self.world.crashes.threads.contains(&thread) {
-                    stopped.crashed = stopped.crashed.with(self.world.node_of(thread));
+                let (crashes, node) = (&self.world.crashes, self.world.node_of(thread));
+                if crashes.nodes.contains(node) && !crashes.threads.contains(&thread) {
+                    stopped.crashed = stopped.crashed.with(node);
                 }
                 vec![(Val::Bool(false), stopped), returns(Val::Bool(true))]
             }

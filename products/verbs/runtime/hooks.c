@@ -1172,6 +1172,7 @@ static void at_end(int code, void *none)
 /* Behind all functions that the program has for its end. */
 __attribute__((destructor(101))) static void ends(void)
 {
+	if (mw_is_main()) mw_leaves_threads();
 	if (mw_thread == EPILOGUE || mw_is_main()) mw_ended("");
 }
 /* glibc has it until a process starts a thread, and programs then count without atomic operations. */

@@ -126,9 +126,15 @@ static int joined(uint64_t id, int64_t *result, int tries)
 	if (mw_thread != EPILOGUE) *result = mw_ask("result %lu", (unsigned long)id);
 	return 0;
 }
-/* The end of a program does not wait for it. */
+/* That of `main` is the same before and behind its first thread. No thread can wait for a `main` that is none. */
+enum { MAIN = -1 };
+/* The end of a program does not wait for it. `main` ends the program itself. */
 static void detaches(uint64_t id)
 {
+	if (id == (!mw_main ? (uint64_t)MAIN : mw_program < 0 ? 1 : (uint64_t)mw_program + 1)) {
+		if (mw_thread >= 0) mw_flush();
+		return;
+	}
 	if (mw_thread == EPILOGUE) mw_main_must_take_part("a thread is left after others were joined");
 	if (mw_thread < 0 && id - 1 < (uint64_t)mw_thread_count) threads[id - 1].is_detached = 1;
 	else if (mw_thread >= 0) { mw_flush(); closes(id, "a detach"); mw_call("detached %lu", (unsigned long)id); }
@@ -207,18 +213,14 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
-/* That of `main` is the same before and behind its first thread. No thread can wait for a `main` that is none. */
-enum { MAIN = -1 };
 static pthread_t own_id(void) { return mw_thread >= 0 && mw_thread != EPILOGUE ? (pthread_t)self : mw_main ? 1 : (pthread_t)MAIN; }
 static int joins_pthread(pthread_t id, void **result, int tries)
 {
 	int64_t own;
 	if (id == own_id()) return tries == TRIES ? EBUSY : EDEADLK;
 	if (id == (pthread_t)MAIN) mw_main_must_take_part("a thread joins `main`");
-	if (mw_thread < 0) {
-		if (result || tries) mw_main_must_take_part("pthread_join asks for a result, or is given up");
-		mw_serve();
-	}
+	if ((mw_thread < 0 || mw_thread == EPILOGUE) && (result || tries)) mw_main_must_take_part("pthread_join asks for a result, or is given up");
+	if (mw_thread < 0) mw_serve();
 	int why = joined(id, &own, tries);
 	if (!why && result) mw_put(result, &own, sizeof own);
 	return why;
@@ -257,10 +259,8 @@ HOOK(int, thrd_join, (thrd_t id, int *result),
 	int64_t own;
 	if (id == own_id()) return thrd_error;
 	if (id == (thrd_t)MAIN) mw_main_must_take_part("a thread joins `main`");
-	if (mw_thread < 0) {
-		if (result) mw_main_must_take_part("thrd_join asks for a result");
-		mw_serve();
-	}
+	if ((mw_thread < 0 || mw_thread == EPILOGUE) && result) mw_main_must_take_part("thrd_join asks for a result");
+	if (mw_thread < 0) mw_serve();
 	joined(id, &own, 0);
 	if (result) mw_put(result, &own, sizeof *result);
 	return thrd_success;)
@@ -1075,7 +1075,8 @@ static void exits(int code, const char *call)
 {
 	if (mw_thread < 0 && getpid() != mw_process) { leaves_program(code, call); _exit(code); }
 	mw_ready();
-	mw_leaves_threads();
+	/* Functions that the program has for its end may still join its threads. */
+	if (call[0] == '_' || !mw_is_main()) mw_leaves_threads();
 	if (mw_thread < 0) mw_serve();
 	mw_flush();
 	if ((mw_thread == EPILOGUE || mw_is_main()) && code == 0) { leaves_program(code, call); mw_ended(""); }

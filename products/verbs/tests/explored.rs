@@ -1085,6 +1085,11 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 62, &[], &[&[]]);
     has_outcomes("ends.c", 63, &[], &[&[7]]);
     has_outcomes("ends.c", 64, &[], &[&[], &[5]]);
+    has_outcomes("ends.c", 65, &[], &[&[9]]);
+    has_outcomes("ends.c", 66, &[], &[&[1]]);
+    has_outcomes("ends.c", 67, &[], &[&[1]]);
+    has_outcomes("ends.c", 68, &[], &[&[1]]);
+    says("ends.c", 69, &[], (1, "waits for ever in Read(c), which stays 0"));
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

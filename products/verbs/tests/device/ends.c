@@ -572,4 +572,59 @@ static void *starts(void *none)
 	return none;
 }
 int main(void) { pthread_create(&t, 0, starts, 0); mowgli_join(); }
+#elif K == 65 /* a later join has a result, too */
+static void *nine(void *none) { return (void *)9; }
+int main(void)
+{
+	void *result;
+	pthread_create(&t, 0, nine, 0);
+	pthread_create(&u, 0, nine, 0);
+	pthread_join(t, 0);
+	pthread_join(u, &result);
+	mowgli_outcome("n", (long)result);
+}
+#elif K == 66 || K == 67 /* a function for the end joins a thread */
+static void *writes(void *none) { x = 1; return none; }
+static void joins(void) { pthread_join(t, 0); mowgli_outcome("n", x); }
+int main(void)
+{
+	pthread_create(&t, 0, writes, 0);
+	(void)x;
+	if (K == 66) { atexit(joins); exit(0); }
+	at_quick_exit(joins);
+	quick_exit(0);
+}
+#elif K == 68 /* `main` that detaches itself ends the program all the same */
+static void *writes(void *none) { x = 1; return none; }
+int main(void)
+{
+	pthread_detach(pthread_self());
+	pthread_create(&t, 0, writes, 0);
+	pthread_join(t, 0);
+	mowgli_outcome("n", x);
+}
+#elif K == 69 /* who waits for a notification that nobody sends waits for ever */
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static void *waits(void *none)
+{
+	pthread_mutex_lock(&m);
+	while (!x) pthread_cond_wait(&c, &m);
+	pthread_mutex_unlock(&m);
+	return none;
+}
+static void *forgets(void *none)
+{
+	pthread_mutex_lock(&m);
+	x = 1;
+	pthread_mutex_unlock(&m);
+	return none;
+}
+int main(void)
+{
+	pthread_create(&t, 0, waits, 0);
+	pthread_create(&u, 0, forgets, 0);
+	pthread_join(t, 0);
+	pthread_join(u, 0);
+}
 #endif
