@@ -604,7 +604,6 @@ int main(void)
 	mowgli_outcome("n", x);
 }
 #elif K == 69 /* who waits for a notification that nobody sends waits for ever */
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static void *waits(void *none)
 {
