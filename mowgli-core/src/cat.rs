@@ -330,7 +330,7 @@ impl CatWriter<'_> {
             }
             Choice::Orient { pairs } => {
                 let Some((pairs, _)) = self.rel(pairs)? else { return Err(Inexpressible::Nothing(name.to_owned())) };
-                let pairs = self.fresh(&format!("{name}-pairs"), &format!("({pairs}) \\ id"));
+                let pairs = self.fresh(&format!("{name}-pairs"), &pairs);
                 let ends = format!("domain({pairs}) | range({pairs})");
                 self.line(name, &ends, &format!("({pairs} | {pairs}^-1)+"));
                 self.ordered(name, &format!("({pairs} | {pairs}^-1)"), &pairs);
