@@ -294,20 +294,18 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 
 /// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
 fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, Box<CheapestRepair>> {
-    let failed = |why: Failure| {
-        let is_open = matches!(why, Failure::Undecided(_));
-        Box::new(CheapestRepair { is_open, ..CheapestRepair::none(why.to_string()) })
-    };
+    let not_found = |is_open, why: String| Box::new(CheapestRepair::not_found(is_open, why));
+    let failed = |why: Failure| not_found(matches!(why, Failure::Undecided(_)), why.to_string());
     let variant = first(entry).map_err(|why| failed(why.into()))?;
     let options = (ask.options)();
     let costs = Costs::default();
     let limit = Limit { repairs: 1, ..Limit::default() };
     let ask = BodyRepairRequest { limit, ..BodyRepairRequest::new(&costs, &options, (ask.bounds)(entry)) };
     let found = repair(entry, variant, &ask).map_err(failed)?;
-    let (code, why) = (found.code(), head(&found.text()));
+    let (is_open, why) = (found.code() == 3, head(&found.text()));
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),
         (_, Some(reported)) => Ok(Some(reported)),
-        (_, None) => Err(Box::new(CheapestRepair::not_found(code, why))),
+        (_, None) => Err(not_found(is_open, why)),
     }
 }

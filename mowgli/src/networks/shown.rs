@@ -23,7 +23,7 @@ pub struct CheapestRepair {
     /// The cost of all insertions; `None` if there is no repair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
-    /// True if a limit stopped the search before it found a repair, or that there is none.
+    /// True if a limit stopped the search, so that it is undecided whether there is a repair.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub is_open: bool,
     /// The insertions.
@@ -46,9 +46,9 @@ impl CheapestRepair {
         Self { verdict: reason.into(), ..Self::default() }
     }
 
-    /// Returns a note that no repair was found, with the reason. A search with exit code 3 left it open.
-    pub(super) fn not_found(code: u8, reason: impl Into<String>) -> Self {
-        Self { is_open: code == 3, ..Self::none(reason) }
+    /// Returns a note that no repair was found, with the reason. A limit may have left it open.
+    pub(super) fn not_found(is_open: bool, reason: impl Into<String>) -> Self {
+        Self { is_open, ..Self::none(reason) }
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
         let text = |repair: CheapestRepair| {
             Shown { network: "cxi", name: "rbl", verdict: "unsound", proved: None, repair: Some(&repair) }.text()
         };
-        assert_eq!(text(CheapestRepair::not_found(3, "")), "unsound, repair undecided");
-        assert_eq!(text(CheapestRepair::not_found(1, "")), "unsound, no repair");
+        assert_eq!(text(CheapestRepair::not_found(true, "")), "unsound, repair undecided");
+        assert_eq!(text(CheapestRepair::not_found(false, "")), "unsound, no repair");
     }
 }

@@ -126,12 +126,13 @@ static int joined(uint64_t id, int64_t *result, int tries)
 	if (mw_thread != EPILOGUE) *result = mw_ask("result %lu", (unsigned long)id);
 	return 0;
 }
-/* That of `main` is the same before and behind its first thread. No thread can wait for a `main` that is none. */
+/* The number of `main` is the same before and behind its first thread. No thread can wait for a `main` that is none. */
 enum { MAIN = -1 };
+static uint64_t main_id(void) { return mw_main ? 1 : (uint64_t)MAIN; }
 /* The end of a program does not wait for it. `main` ends the program itself. */
 static void detaches(uint64_t id)
 {
-	if (id == (!mw_main ? (uint64_t)MAIN : mw_program < 0 ? 1 : (uint64_t)mw_program + 1)) {
+	if (id == main_id()) {
 		if (mw_thread >= 0) mw_flush();
 		return;
 	}
@@ -213,7 +214,7 @@ HOOK(int, pthread_create, (pthread_t *id, const pthread_attr_t *attr, void *(*fn
 	if (state == PTHREAD_CREATE_DETACHED) detaches(own);
 	mw_put(id, &own, sizeof own);
 	return 0;)
-static pthread_t own_id(void) { return mw_thread >= 0 && mw_thread != EPILOGUE ? (pthread_t)self : mw_main ? 1 : (pthread_t)MAIN; }
+static pthread_t own_id(void) { return mw_thread >= 0 && mw_thread != EPILOGUE ? self : main_id(); }
 static int joins_pthread(pthread_t id, void **result, int tries)
 {
 	int64_t own;
