@@ -482,19 +482,19 @@ static void begins_condition(void *c)
 }
 /* True if one thread destroys an object and another one waits at it. A word of it that has no other use stands for that. */
 static int is_destroyed(void *word, int destroys) { return !is_alone() && mw_is_shared(word, 4, destroys); }
-/* Waits until all have left an object that they have stopped waiting for, as glibc does: its memory may be used otherwise then. Bits of the
- * word count those who are still there, if the object is destroyed so. Else counting would only add states. */
-static void awaits_leavers(void *at, int bits, const char *call)
+/* Waits until all have left an object that they have stopped waiting for, as glibc does: its memory may be used otherwise then. The word counts
+ * them, if the object is destroyed so. Else counting would only add states. */
+static void awaits_leavers(void *at, int64_t count, const char *call)
 {
 	about(at);
-	for (size_t mark = mw_learned(); word(at) & bits; mw_forget(mark)) if (is_alone()) waits_alone(call);
+	for (size_t mark = mw_learned(); word(at) != count; mw_forget(mark)) if (is_alone()) waits_alone(call);
 }
 static int destroy_condition(void *c, const char *call)
 {
 	about(c);
 	living(word(c), call, CONDITION);
 	is_destroyed(waiters(waiters(c)), 1);
-	awaits_leavers(waiters(c), -1, call);
+	awaits_leavers(waiters(c), 0, call);
 	return destroy_object(c, call, CONDITION);
 }
 /* A waiter sleeps until the count of signals changes. It may wake for any signal, and for no reason, which POSIX allows. It leaves before
@@ -681,35 +681,40 @@ HOOK(int, pthread_spin_unlock, (pthread_spinlock_t *l),
 	set_word((void *)l, 0);
 	return 0;)
 
-/* A barrier: how many meet, how many have come, and the meetings, with the number of those who have not left one. */
-enum { LEAVERS = 127 };
+/* A barrier: how many meet, how many have come in all, and how many have left again, which is counted only if somebody destroys it. Who
+ * comes as the k-th of n waits until meeting k / n is complete. So threads of a later meeting may come before all have left. */
 HOOK(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n),
 	(void)a;
+	if (!n || n > INT32_MAX) return EINVAL;
 	about(b);
 	int *words = (int *)b;
 	mw_put(words, &n, sizeof n);
 	for (int k = 1; k < 3; k++) { about(words + k); set_word(words + k, 0); }
-	return n ? 0 : EINVAL;)
-HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b),
-	about(b);
-	is_destroyed((int *)b + 3, 1);
-	awaits_leavers((int *)b + 2, LEAVERS, "pthread_barrier_destroy");
-	return destroy_unused((int *)b + 1, "pthread_barrier_destroy", "barrier");)
-HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
-	int *words = (int *)b;
+	return 0;)
+static int meets(int *words, const char *call)
+{
 	for (int k = 1; k < 3; k++) about(words + k);
 	if (mw_thread >= 0) mw_load(words, sizeof *words);
-	int n = *words, leaves = is_destroyed(words + 3, 0);
-	int64_t meeting = word(words + 2) & ~LEAVERS;
-	if (living(add_word(words + 1, 1), "pthread_barrier_wait", "barrier") + 1 == n) {
-		set_word(words + 1, 0);
-		add_word(words + 2, LEAVERS + (leaves ? n : 1));
-		return PTHREAD_BARRIER_SERIAL_THREAD;
-	}
-	if (is_alone()) waits_alone("pthread_barrier_wait");
-	for (size_t mark = mw_learned(); (word(words + 2) & ~LEAVERS) == meeting; mw_forget(mark)) {}
-	if (leaves) add_word(words + 2, -1);
+	if (!*words) mw_end('f', "%s of a barrier that was not initialised", call);
+	return *words;
+}
+HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b),
+	int *words = (int *)b;
+	is_destroyed(words + 3, 1);
+	int n = meets(words, "pthread_barrier_destroy");
+	int64_t come = living(word(words + 1), "pthread_barrier_destroy", "barrier");
+	if (come % n == 0 && !is_alone()) awaits_leavers(words + 2, come, "pthread_barrier_destroy");
+	if (come % n || compare_word(words + 1, come, DESTROYED) != come) mw_end('f', "pthread_barrier_destroy of a barrier in use");
 	return 0;)
+HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),
+	int *words = (int *)b;
+	int n = meets(words, "pthread_barrier_wait"), leaves = is_destroyed(words + 3, 0);
+	int64_t before = living(add_word(words + 1, 1), "pthread_barrier_wait", "barrier");
+	int is_last = before % n == n - 1;
+	if (!is_last && is_alone()) waits_alone("pthread_barrier_wait");
+	for (size_t mark = mw_learned(); !is_last && word(words + 1) / n == before / n; mw_forget(mark)) {}
+	if (leaves) add_word(words + 2, 1);
+	return is_last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;)
 
 static int fails(int why) { errno = why; return -1; }
 /* A semaphore is its count. */

@@ -1090,6 +1090,11 @@ fn threads_end_and_wait_for_time_as_they_do() {
     has_outcomes("ends.c", 67, &[], &[&[1]]);
     has_outcomes("ends.c", 68, &[], &[&[1]]);
     says("ends.c", 69, &[], (1, "waits for ever in Read(c), which stays 0"));
+    says("ends.c", 70, &[], (1, "waits for ever in Read(b"));
+    has_outcomes("ends.c", 71, &[], &[&[2]]);
+    has_outcomes("ends.c", 72, &[], &[&[2]]);
+    says("ends.c", 73, &[], (1, "pthread_barrier_wait of a destroyed barrier"));
+    says("ends.c", 74, &[], (1, "pthread_barrier_wait of a barrier that was not initialised"));
     has_outcomes("ends.cc", 1, &[], &[&[213]]);
     has_outcomes("ends.cc", 2, &[], &[&[26]]);
     has_outcomes("ends.cc", 3, &[], &[&[0], &[1]]);

@@ -626,4 +626,36 @@ int main(void)
 	pthread_join(t, 0);
 	pthread_join(u, 0);
 }
+#elif K == 70 || K == 71 || K == 72 /* more threads than two use a barrier of two */
+static pthread_barrier_t b;
+static _Atomic int serial;
+static void *meets(void *none)
+{
+	if (pthread_barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD) serial++;
+	return none;
+}
+int main(void)
+{
+	pthread_t all[4];
+	pthread_barrier_init(&b, 0, 2);
+	int last = K == 70 ? 3 : 4;
+	for (int i = 0; i < last; i++) pthread_create(&all[i], 0, meets, 0);
+	for (int i = 0; i < last; i++) pthread_join(all[i], 0);
+	if (K == 72) pthread_barrier_destroy(&b);
+	mowgli_outcome("n", serial);
+}
+#elif K == 73 || K == 74 /* a barrier in use, and one that nobody made */
+static pthread_barrier_t b;
+static void *meets(void *none)
+{
+	pthread_barrier_wait(&b);
+	return none;
+}
+int main(void)
+{
+	if (K == 73) pthread_barrier_init(&b, 0, 2);
+	pthread_create(&t, 0, meets, 0);
+	if (K == 73) pthread_barrier_destroy(&b);
+	pthread_join(t, 0);
+}
 #endif
