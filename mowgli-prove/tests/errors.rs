@@ -7,7 +7,7 @@ use mowgli_check::error::InputError;
 use mowgli_core::algebra::{CELL, Rel, Spec, hb, id, po, same_event, stamped, writes};
 use mowgli_core::expr::{Expr, all_nodes, here, members};
 use mowgli_core::ids::{Loc, Name, Node};
-use mowgli_core::library::Libraries;
+use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
 use mowgli_core::methods;
 use mowgli_core::rewrite::edit::{Edits, calls};
 use mowgli_core::simple::{Over, Simple};
@@ -16,8 +16,9 @@ use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::bound::Bound;
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::lemma::{Fact, Lemma, call, index, node, number, thread};
+use mowgli_core::term::method::Method;
 use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::term::shape::shapes;
+use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, Variant};
@@ -96,13 +97,17 @@ type BodyOfTwo<'b> = &'b dyn Fn(Expr, Expr) -> Body;
 
 /// Returns the result of the prover for stamps alone, if `Send` has this body.
 fn proof_of_stamps(fences: &dyn Fn(Expr) -> Body) -> Proof {
+    prove(&source(&specified_by(Spec::default), sending(fences)), &without_solvers())
+}
+
+/// Returns the implementation in which `Send` has this body.
+fn sending(fences: &dyn Fn(Expr) -> Body) -> Arc<dyn Implementation> {
     let bodies = bodies! { Words:
         Set { x, v } => { (writes_own(x, v)) }
         Send { x, .. } => { (fences(x)) }
         Some { .. } => { Rdma::mfence() }
     };
-    let implementation = Over::<Words>::terms(bodies).with_parts(copies());
-    prove(&source(&specified_by(Spec::default), Arc::new(implementation)), &without_solvers())
+    Arc::new(Over::<Words>::terms(bodies).with_parts(copies()))
 }
 
 /// Returns the result of the prover, which asks no solver, for an implementation with these bodies of `Set` and `Send`.
@@ -338,6 +343,53 @@ fn stamps_alone_are_proved() {
     let fences = |_| Rdma::mfence();
     assert!(proof_of_stamps(&fences).is_proved());
     assert!(!proof_of_stamps(&|_| Body::unit()).is_proved());
+}
+
+/// A library whose sets of executions are Rust functions, though they have all executions.
+struct ByFunctions(Arc<dyn Hints>);
+
+impl Library for ByFunctions {
+    fn name(&self) -> Name {
+        self.0.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        self.0.methods()
+    }
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        self.0.shape_terms()
+    }
+
+    fn admitted(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, _| true))
+    }
+
+    fn covered(&self) -> PlainSet<'_> {
+        PlainSet::Where(Box::new(|_, _| true))
+    }
+
+    fn spec(&self) -> Spec {
+        self.0.spec()
+    }
+}
+
+impl Hints for ByFunctions {}
+
+/// A proof cannot read Rust functions: neither which calls the library below covers, nor which executions the library admits.
+#[test]
+fn sets_that_are_rust_functions_are_not_proved() {
+    let fences = sending(&|_| Rdma::mfence());
+    let mut of_calls = specified_by(Spec::default);
+    of_calls.below = Libraries::over(to).with(ByFunctions(of_calls.below.shared(WAIT)));
+    let mut of_executions = specified_by(Spec::default);
+    let words = of_executions.specification.shared(WORDS);
+    of_executions.specification = of_executions.specification.with(ByFunctions(words));
+    for (entry, text) in [(of_calls, "which calls rdma-wait-rmw covers"), (of_executions, "which executions words admits")] {
+        let found = prove(&source(&entry, fences.clone()), &without_solvers());
+        has_error(&found, text);
+        assert!(!found.is_proved());
+    }
 }
 
 /// A lemma is about its variables alone, and each has a sort that fits.
