@@ -92,18 +92,19 @@ impl<'n> Explorer<'_, '_, 'n> {
         going
     }
 
-    /// True if each thread may wait in its call. A call after which its thread must still make others, for example an Acq, waits only while
-    /// another thread must, too ([`crate::library::Hints::unfinished`]).
+    /// True if each thread may wait in its call. A call after which its thread must make more calls than before, for example an Acq, waits
+    /// only while another thread must make calls ([`crate::library::Hints::unfinished`]). A thread that must make them already waits for
+    /// itself: it has taken the lock by a TryAcq.
     fn is_kept_waiting(&self, chosen: &[Last<'n>]) -> bool {
-        let owes = |events: &[Event], call: Option<(&Call, Val)>| {
-            let next = call.map(|(call, ret)| Event { thread: Tid(1), call: call.clone(), ret });
-            !self.problem.libraries.unfinished(&events.iter().chain(&next).collect::<Vec<_>>()).is_empty()
+        let owed = |events: &[Event], next: Option<Event>| {
+            self.problem.libraries.unfinished(&events.iter().chain(&next).collect::<Vec<_>>()).len()
         };
-        let owing: Vec<bool> = chosen.iter().map(|(point, _)| owes(&point.run().trace.events, None)).collect();
+        let owed_now: Vec<usize> = chosen.iter().map(|(point, _)| owed(&point.run().trace.events, None)).collect();
         chosen.iter().enumerate().all(|(t, (point, wait))| match (wait, &point.frontier) {
             (Some(EndlessWait { at: WaitsAt::Call(call), .. }), Frontier::Free(_, ways)) => {
-                let others = || owing.iter().enumerate().any(|(u, owes)| u != t && *owes);
-                others() || !owes(&[], Some((call, ways[0].0)))
+                let next = Event { thread: Tid::from_index(t), call: call.clone(), ret: ways[0].0 };
+                let others = || owed_now.iter().enumerate().any(|(u, owed)| u != t && *owed > 0);
+                others() || owed(&point.run().trace.events, Some(next)) <= owed_now[t]
             }
             _ => true,
         })
