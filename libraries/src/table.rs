@@ -364,8 +364,8 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     // Two keys with one first bucket, and a removal between them.
     let removing = bound(1, 1, 4);
-    let of_one_key = Bound { sizes: vec![1], total: Some(3), ..bound(2, 2, 2) };
-    let over = |name, about, edited: Edited| variant(name, about, Unsound, edited, &[]).and(of_one_key.clone());
+    let of_one_key = |calls| Bound { sizes: vec![1], total: Some(calls), ..bound(2, 2, 2) };
+    let over = |name, about, edited: Edited, calls| variant(name, about, Unsound, edited, &[]).and(of_one_key(calls));
     let alone = |name, about, edited: Edited| variant(name, about, Unsound, edited, &[]).and(removing.clone());
     let no_lock = TableOverMsw.without(calls!((Lock::Acq { .. } | Lock::Rel { .. })));
     let no_fence = TableOverMsw.without(calls!(Rdma::Mfence { .. }));
@@ -375,14 +375,15 @@ pub fn entry() -> Entry {
     let take_first = TableOverMsw.with("an insertion takes the first bucket that it may use", &take_first());
     let variants = vec![
         variant("published", "a hash table on one node", Sound, TableOverMsw, &[(1, 1, 3)])
-            .and(of_one_key.clone())
+            .and(of_one_key(2))
+            .thoroughly(of_one_key(3))
             .thoroughly(bound(2, 2, 1))
             .thoroughly(removing.clone())
             .thoroughly(Bound { values: vec![8, 9], sizes: vec![1], ..bound(2, 1, 2) }),
-        over("no-lock", "nothing is locked", no_lock),
-        over("no-fence", "a lookup does not fence first", no_fence),
-        over("no-completion", "changes are not complete when the lock is released", no_completion),
-        over("no-wait", "a bucket is used before it has come", no_wait),
+        over("no-lock", "nothing is locked", no_lock, 2),
+        over("no-fence", "a lookup does not fence first", no_fence, 3),
+        over("no-completion", "changes are not complete when the lock is released", no_completion, 2),
+        over("no-wait", "a bucket is used before it has come", no_wait, 2),
         alone("forget-removed", "a removal makes each bucket unused", forget_removed),
         alone("take-first", "an insertion does not look behind the first bucket that it may use", take_first),
     ];

@@ -22,25 +22,36 @@ fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
     last.expect("a variant has bounds")
 }
 
-#[test]
-fn what_never_ends_is_caught() {
+/// Returns what `check` says of each variant that blocks or is stuck, and of whose name this is true.
+fn caught(is_chosen: fn(&str) -> bool) -> Vec<String> {
     let mut caught = Vec::new();
     for entry in catalogue() {
-        let never = |v: &&Variant| matches!(v.expected, Expected::Blocks | Expected::Stuck);
+        let never = |v: &&Variant| matches!(v.expected, Expected::Blocks | Expected::Stuck) && is_chosen(v.name);
         for variant in entry.variants.iter().filter(never) {
             let checked = found(&entry, variant, &variant.bounds);
             assert_eq!(checked.is_expected(), Some(true), "{}: {}", checked.title(), checked.progress());
             caught.push(format!("{} {}: {}", entry.name, variant.name, checked.progress()));
         }
     }
+    caught
+}
+
+#[test]
+fn what_never_ends_is_caught() {
+    let caught = caught(|name| name != "busy-server");
     let wanted = [
         "wlock no-broadcast: blocks",
         "wlock broadcast-first: stuck",
         "bal exact-count: stuck",
         "kvstore silent: blocks",
-        "kvstore busy-server: blocks",
     ];
     assert!(wanted.iter().all(|w| caught.iter().any(|c| c == w)), "{caught:?}");
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn a_server_with_calls_of_its_own_never_ends() {
+    assert_eq!(caught(|name| name == "busy-server"), ["kvstore busy-server: blocks"]);
 }
 
 #[test]
