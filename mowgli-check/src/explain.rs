@@ -372,7 +372,7 @@ fn outcome(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Ex
     let libraries = &below(libraries, finding);
     let finals = test.observed.iter().map(|&cell| {
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
-        show::last_write(libraries, execution, cell).unwrap_or_else(initial)
+        execution.last(libraries, cell).unwrap_or_else(initial)
     });
     test.values(&Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
 }

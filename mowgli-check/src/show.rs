@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::algebra::ChoiceRole;
-use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::event::{Call, Event};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::judge::Judged;
@@ -121,18 +120,6 @@ pub struct Scene<'a> {
 pub fn line(execution: &Execution, event: usize) -> Option<String> {
     execution.groups[event]?;
     execution.events[event].call.place.text()
-}
-
-/// Returns the value of the last write to a cell: the one that no order puts before another. `None` if nothing writes it.
-#[must_use]
-pub fn last_write(libraries: &Libraries, execution: &Execution, cell: Cell) -> Option<Val> {
-    let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
-    let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
-    // The only order that relates these is the one on the writes of a cell.
-    let ordered =
-        |a: usize, b: usize| execution.chosen_as(libraries, ChoiceRole::Order).any(|c| c.pairs.contains(&(a, b)));
-    let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
-    last.and_then(|(_, v)| *v)
 }
 
 /// Prints the events of each thread, grouped by the call that they implement. Each has the values that its subevents
@@ -391,7 +378,8 @@ pub fn named(scene: &Scene<'_>) -> Vec<(String, String, Pairs)> {
 /// Returns the pairs that are not a composition of two others.
 #[must_use]
 pub fn reduced(pairs: &Pairs) -> Pairs {
-    let follows = |&(a, b): &(usize, usize)| pairs.iter().any(|&(x, m)| x == a && pairs.contains(&(m, b)));
+    let from = |a: usize| pairs.range((a, 0)..=(a, usize::MAX));
+    let follows = |&(a, b): &(usize, usize)| from(a).any(|&(_, m)| pairs.contains(&(m, b)));
     pairs.iter().filter(|p| !follows(p)).copied().collect()
 }
 

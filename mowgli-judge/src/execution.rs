@@ -94,12 +94,10 @@ impl Execution {
     /// writes are last.
     #[must_use]
     pub fn last_writes(&self, libraries: &Libraries, cell: Cell) -> Vec<usize> {
-        let writes =
-            || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
-        let is_before = |a: usize, b: usize| {
-            self.chosen_as(libraries, ChoiceRole::Order).any(|order| order.pairs.contains(&(a, b)))
-        };
-        writes().filter(|&w| !writes().any(|later| is_before(w, later))).collect()
+        let is_write = |w: usize| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some();
+        let pairs = self.chosen_as(libraries, ChoiceRole::Order).flat_map(|order| &order.pairs);
+        let overwritten: BTreeSet<usize> = pairs.filter(|(_, later)| is_write(*later)).map(|(w, _)| *w).collect();
+        (0..self.subs.len()).filter(|&w| is_write(w) && !overwritten.contains(&w)).collect()
     }
 
     /// Returns the restriction to some events, and for each of its subevents the position that it had. The restriction

@@ -192,12 +192,13 @@ pub fn closure(edges: &Pairs) -> Pairs {
     }
     let mut closed = Pairs::new();
     for &start in next.keys() {
-        let mut todo: Vec<usize> = next[&start].iter().copied().collect();
-        while let Some(b) = todo.pop() {
-            if closed.insert((start, b)) {
-                todo.extend(next.get(&b).into_iter().flatten());
-            }
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
+        while let Some(a) = todo.pop() {
+            let new: Vec<usize> = next.get(&a).into_iter().flat_map(|ends| ends.difference(&seen)).copied().collect();
+            seen.extend(&new);
+            todo.extend(new);
         }
+        closed.extend(seen.into_iter().map(|b| (start, b)));
     }
     closed
 }

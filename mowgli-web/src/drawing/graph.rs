@@ -7,7 +7,7 @@ use mowgli_check::explain::{Explained, ProgramWords};
 use mowgli_check::litmus::print;
 use mowgli_check::litmus::semantics::OwnExecution;
 use mowgli_check::litmus::test::Test;
-use mowgli_check::show::{Names, Scene, last_write, line, named, reduced};
+use mowgli_check::show::{Names, Scene, line, named, reduced};
 use mowgli_core::event::Cell;
 use mowgli_core::execution::Pairs;
 use mowgli_core::ids::{Loc, Tid};
@@ -159,7 +159,7 @@ fn touched(scene: &Scene<'_>) -> Vec<MemoryCell> {
         node: cell.node.0,
         name: cell.loc.to_string(),
         first: execution.world.objects.get(&cell.loc).map(|object| object.init),
-        last: last_write(libraries, execution, cell),
+        last: execution.last(libraries, cell),
     };
     all.map(made).sorted_by(|a, b| (a.node, &a.name).cmp(&(b.node, &b.name))).dedup_by(|a, b| a.same(b)).collect()
 }
