@@ -50,7 +50,7 @@ impl ExplainForm {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron\n\nExit codes: of a test those of `mowgli litmus`, and 3 if a limit left the reasons open."
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron\n\nExit codes: of a test those of `mowgli litmus`, and 3 if a limit left nothing to show."
 )]
 pub(crate) struct ExplainArgs {
     /// A finding in RON, as `check --out` keeps it, or a litmus test.
@@ -132,13 +132,12 @@ fn explained_own(
     test: &Test,
     chosen: &[usize],
     asked: &ExplainRequest<'_>,
-) -> Result<(String, u8), InputError> {
+) -> Result<String, InputError> {
     let limits = asked.limits;
     if asked.form == ExplainForm::Dot || asked.args.is_data() || !asked.args.implemented.is_empty() {
         return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let executions = own.executions(test, limits);
-    let mut code = 0;
     let mut out = Vec::new();
     for &i in chosen {
         let assertion = &test.assertions[i];
@@ -147,13 +146,11 @@ fn explained_own(
             out.extend(found.map(|(_, execution)| asked.form.drawn(&Drawing::of_own(test, execution))));
             continue;
         }
-        let why = own.explain(test, assertion, &executions, limits).unwrap_or_else(|undecided| {
-            code = 3;
-            format!("Undecided: {undecided}\n")
-        });
+        let why = own.explain(test, assertion, &executions, limits);
+        let why = why.unwrap_or_else(|undecided| format!("Undecided: {undecided}\n"));
         out.push(format!("{assertion}\n{why}"));
     }
-    Ok((out.join("\n"), code))
+    Ok(out.join("\n"))
 }
 
 /// A finding as one JSON object, with facts about its program.
@@ -220,38 +217,37 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let with_stuck = speaks && own_semantics.is_none() && asked.args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
     let mut code = answer.verdict(&test).code();
-    let is_only_stuck = test.assertions.is_empty() && !test.liveness.is_empty() && own_semantics.is_none();
+    // A limit on explanations does not change the code, because the verdict is known.
+    let is_only_stuck = test.assertions.is_empty() && own_semantics.is_none();
     if asked.args.stuck || is_only_stuck && asked.args.is_data() && asked.args.assertion.is_none() {
         if own_semantics.is_some() {
             let message = format!("{path}: statements of {} do not wait", test.model);
             return Err(InputError::new(Code::Argument, message).into());
         }
-        let (text, own) = explained_stuck(&test, text, &asked.args.implemented, asked)?;
-        return Ok((out + &text, worst(code, own)));
+        let (text, _) = explained_stuck(&test, text, &asked.args.implemented, asked)?;
+        return Ok((out + &text, code));
     }
     if !(with_stuck && test.assertions.is_empty()) {
         let chosen = chosen_assertions(&test, asked).map_err(|e| e.within(&path))?;
         let (text, own) = match own_semantics {
-            Some(own) => explained_own(own, &test, &chosen, asked).map_err(|e| e.within(&path))?,
+            Some(own) => (explained_own(own, &test, &chosen, asked).map_err(|e| e.within(&path))?, 0),
             None => explained_test(&test, text, &chosen, asked)?,
         };
         out += &text;
         code = worst(code, own);
     }
     if with_stuck {
-        let (claims, own) = explained_claims(&test, text, asked)?;
         out += if test.assertions.is_empty() { "" } else { "\n" };
-        out += &claims;
-        code = worst(code, own);
+        out += &explained_claims(&test, text, asked)?;
     }
     Ok((out, code))
 }
 
-/// Returns the assertions of a test about stuck executions, and below them the executions, and the exit code.
-fn explained_claims(test: &Test, text: &str, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
-    let (text, code) = explained_stuck(test, text, &asked.args.implemented, asked)?;
+/// Returns the assertions of a test about stuck executions, and below them the executions.
+fn explained_claims(test: &Test, text: &str, asked: &ExplainRequest<'_>) -> Result<String, Failure> {
+    let (text, _) = explained_stuck(test, text, &asked.args.implemented, asked)?;
     let claims: String = test.liveness.iter().map(|l| format!("{}\n", l.text)).collect();
-    Ok((claims + &text, code))
+    Ok(claims + &text)
 }
 
 /// Returns the text about the stuck executions of a test with these implementations, and the exit code. As a finding it has the
@@ -282,7 +278,8 @@ fn explained_stuck(
             keep(out, &[explain::written(&finding)])?;
         }
         if asked.args.json {
-            return Ok((line(&finding, false, test), code));
+            let vacuous = explain::is_vacuous(catalogue, test, implemented, limits).is_ok_and(|is_vacuous| is_vacuous);
+            return Ok((line(&finding, vacuous, test), code));
         }
     }
     if asked.form != ExplainForm::Text {
@@ -303,7 +300,8 @@ fn explained_stuck(
     Ok((found.text + &none.filter(|_| stopped.is_none()).unwrap_or_default() + &stopped.unwrap_or_default(), code))
 }
 
-/// Explains these assertions of a test.
+/// Explains these assertions of a test. The exit code is 3 if a limit left nothing to print, or a finding out that was to be kept, and
+/// else 0.
 fn explained_test(
     test: &Test,
     text: &str,
@@ -312,7 +310,11 @@ fn explained_test(
 ) -> Result<(String, u8), Failure> {
     let findings = explain::of_test(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
     let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
-    explained_findings(findings.collect(), asked)
+    let findings: Vec<_> = findings.collect();
+    let is_lacking = asked.args.out.is_some() && findings.iter().any(Result::is_err);
+    let (text, _) = explained_findings(findings, asked)?;
+    let code = if text.is_empty() || is_lacking { 3 } else { 0 };
+    Ok((text, code))
 }
 
 /// Explains findings: returns the text to print, and the exit code.
