@@ -16,7 +16,7 @@ use crate::litmus::parse::parse_in;
 use crate::litmus::run::replaced;
 use crate::litmus::semantics::{OwnSemantics, Semantics};
 use crate::litmus::test::{Test, Warning};
-use crate::out::{json, keep, parsed, reported, stopped_line, worst};
+use crate::out::{idle_warnings, json, keep, parsed, reported, stopped_line, worst};
 use crate::pdf;
 use crate::show::{Names, Scene, dot};
 
@@ -208,6 +208,7 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let test = parsed(catalogue, &asked.args.file, text)?;
     let is_text = asked.form == ExplainForm::Text && !asked.args.is_data();
     let chain = replaced(catalogue, &test, &asked.args.implemented)?;
+    eprint!("{}", idle_warnings(&test, &chain, &asked.args.implemented));
     let answer = answered(catalogue, &test, &chain, limits);
     if let Some(error) = answer.error(&test) {
         return Err(error.within(&path).into());
@@ -216,8 +217,8 @@ pub(crate) fn explained(text: &str, asked: &ExplainRequest<'_>) -> Result<(Strin
     let own_semantics = if let Semantics::Own(own) = test.model.semantics() { Some(own) } else { None };
     let with_stuck = speaks && own_semantics.is_none() && asked.args.assertion.is_none() && is_text;
     let mut out = if is_text { answer.outside_text() } else { String::new() };
-    let mut code = answer.verdict(&test).code();
     // A limit on explanations does not change the code, because the verdict is known.
+    let mut code = answer.verdict(&test).code();
     let is_only_stuck = test.assertions.is_empty() && own_semantics.is_none();
     if asked.args.stuck || is_only_stuck && asked.args.is_data() && asked.args.assertion.is_none() {
         if own_semantics.is_some() {

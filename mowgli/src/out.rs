@@ -2,8 +2,10 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mowgli_core::search::runs::Stop;
+use mowgli_core::term::implementation::Implementation;
 use mowgli_rdma::Network;
 use serde::Serialize;
 
@@ -12,6 +14,7 @@ use crate::diagnostic::{self, Colours};
 use crate::error::{Code, InputError};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse;
+use crate::litmus::run::idle;
 use crate::litmus::test::Test;
 use crate::terminal::colours_of;
 
@@ -89,6 +92,13 @@ pub fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, In
 /// Returns the warnings about likely mistakes in a test, with their places.
 pub(crate) fn warnings(test: &Test) -> String {
     test.warnings.iter().map(|w| diagnostic::warning(w, colours()) + "\n").collect()
+}
+
+/// Returns the warnings about implementations that change nothing in a test. `names` are the names that `chain` was made from.
+pub(crate) fn idle_warnings(test: &Test, chain: &[Arc<dyn Implementation>], names: &[String]) -> String {
+    let warning =
+        |name| format!("warning: {}: {name} changes nothing: the test has no object of this library\n", test.name);
+    idle(test, chain, names).into_iter().map(warning).collect()
 }
 
 /// True if a name is a path and not a library: where `bal` is both, `./bal` is the path.

@@ -1,11 +1,13 @@
 //! Litmus tests in files, solved and printed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use mowgli_core::search::problem::Limits;
 use mowgli_core::search::solver::Stats;
+use mowgli_core::term::implementation::Implementation;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +21,7 @@ use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{machine, order, parse, report, run};
-use crate::out::{failure_code, json, on, parsed, reported_in, shown, text_of, warnings, worst};
+use crate::out::{failure_code, idle_warnings, json, on, parsed, reported_in, shown, text_of, warnings, worst};
 use crate::semantics::RuleArgs;
 use crate::shards::identity::Hash;
 use crate::shards::log::{ShardLog, is_shard};
@@ -49,7 +51,7 @@ pub(crate) struct LitmusArgs {
     #[arg(required_unless_present = "statements")]
     pub(crate) paths: Vec<PathBuf>,
     /// Print what tests can declare and call, your own libraries included.
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(long, conflicts_with_all = ["paths", "json"])]
     pub(crate) statements: bool,
     /// Print one JSON object per test, one per line.
     #[arg(long)]
@@ -131,8 +133,10 @@ impl SolveRequest<'_> {
             return Ok(Printed { is_other: true, ..Printed::without_answer(String::new()) });
         };
         let test = parse::parse_in(self.catalogue, &file, &text)?;
+        self.args.rules.are_of(test.model).map_err(|e| e.within(&file))?;
+        let chain = run::replaced(self.catalogue, &test, &self.args.implemented)?;
         let start = Instant::now();
-        let answer = self.answer(&test)?;
+        let answer = self.answer(&test, &chain)?;
         if let Some(error) = answer.error(&test) {
             return Err(error.within(&file).into());
         }
@@ -140,19 +144,19 @@ impl SolveRequest<'_> {
         let text = if self.args.json { report::json } else { report::text };
         let out = text(&test, &answer, self.args.loops, time.as_micros()) + "\n";
         let record = Some(record(file_of(path), &test, &answer, time.as_secs_f64()));
-        let (err, code, stats) = (warnings(&test), answer.verdict(&test).code(), answer.explored.stats);
+        let err = warnings(&test) + &idle_warnings(&test, &chain, &self.args.implemented);
+        let (code, stats) = (answer.verdict(&test).code(), answer.explored.stats);
         Ok(Printed { out, err, code, stats, record, is_other: false })
     }
 
-    fn answer(&self, test: &Test) -> Result<Answer, Failure> {
-        let chain = run::replaced(self.catalogue, test, &self.args.implemented)?;
+    fn answer(&self, test: &Test, chain: &[Arc<dyn Implementation>]) -> Result<Answer, Failure> {
         let deadline = Deadline::after(self.args.timeout);
         let expired = || deadline.expired();
         let limits = Limits { rounds: self.args.loops, expired: &expired, ..Limits::default() };
         match self.args.engine.into() {
             Engine::Declarative => {
                 let of_rules = self.args.rules.solved(test, limits);
-                Ok(of_rules.unwrap_or_else(|| machine::answered(self.catalogue, test, &chain, limits)))
+                Ok(of_rules.unwrap_or_else(|| machine::answered(self.catalogue, test, chain, limits)))
             }
             engine => {
                 let with_runs = machine::runs_after(limits.expired);

@@ -1491,3 +1491,32 @@ fn numbers_of_sentences_stand_at_their_first_lines() {
     }
     assert!(wrapped > 0, "{drawn}");
 }
+
+/// The rules of coreRMA are of no other model, as the networks of the others are not of coreRMA.
+#[test]
+fn rules_are_for_tests_of_core_rma() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "tso.litmus", PUT_THEN_WRITE);
+    for rules in [["--network", "infiniband"], ["--network", "core"], ["--without", "IR"]] {
+        let texts = ["RDMA_TSO has no rules to choose", "infiniband", "CORE_RMA"];
+        is_bad(&[&["litmus", &test][..], &rules].concat(), &texts);
+    }
+}
+
+/// The statements are a page, and have no form in JSON.
+#[test]
+fn statements_have_no_json() {
+    is_bad(&["litmus", "--statements", "--json"], &["--json"]);
+}
+
+/// An implementation of a library of which the test has no object changes nothing.
+#[test]
+fn an_implementation_that_changes_nothing_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "good.litmus", GOOD);
+    for command in ["litmus", "explain"] {
+        let ran = mowgli(&[command, "--implemented", "bal", &test]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("bal changes nothing: the test has no object of this library"), "{}", ran.err);
+    }
+}

@@ -1,6 +1,7 @@
 //! The arguments of `litmus` about the rules of coreRMA, and about networks.
 
 use clap::Args;
+use itertools::Itertools as _;
 use mowgli_core::search::problem::Limits;
 use mowgli_rdma::Network;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
@@ -26,6 +27,19 @@ impl RuleArgs {
     /// Returns the network of the other models, if one is given.
     pub(crate) fn network(&self) -> Option<Network> {
         if let Some(ModelChoice::Network(network)) = self.network { Some(network) } else { None }
+    }
+
+    /// Checks that no rules are chosen for a test of another model.
+    pub(crate) fn are_of(&self, model: Model) -> Result<(), InputError> {
+        let is_chosen = !self.without.is_empty() || matches!(self.network, Some(ModelChoice::Rules(_)));
+        if model == Model::CoreRma || !is_chosen {
+            return Ok(());
+        }
+        let networks = Rules::PRESETS.iter().map(|(name, _)| name).join(", ");
+        let of = Model::CoreRma;
+        let error = InputError::new(Code::Unsupported, format!("{model} has no rules to choose or to switch off"));
+        Err(error
+            .help(format!("--without, and {networks} as --network, are for {of}; --model {of} leaves other tests out")))
     }
 
     /// Solves a test of coreRMA under the rules; `None` if it is of another model.
