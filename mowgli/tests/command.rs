@@ -1492,6 +1492,15 @@ fn numbers_of_sentences_stand_at_their_first_lines() {
     assert!(wrapped > 0, "{drawn}");
 }
 
+/// A network that is named twice has one column.
+#[test]
+fn a_network_that_is_named_twice_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "tso.litmus", PUT_THEN_WRITE);
+    let once = tells(&["networks", &test, "--network", "rc"], 0, &[]).out;
+    assert_eq!(tells(&["networks", &test, "--network", "rc", "--network", "rc"], 0, &[]).out, once);
+}
+
 /// The rules of coreRMA are of no other model, as the networks of the others are not of coreRMA.
 #[test]
 fn rules_are_for_tests_of_core_rma() {

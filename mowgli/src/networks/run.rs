@@ -88,7 +88,8 @@ impl<'a> NetworkTable<'a> {
     /// Returns the table that the arguments describe, with these links above its page.
     pub(crate) fn new(args: &'a NetworksArgs, links: &'static str) -> Self {
         let all = || PRESETS.map(|(network, _)| network).to_vec();
-        Self { args, networks: if args.network.is_empty() { all() } else { args.network.clone() }, links }
+        let chosen = || args.network.iter().copied().unique_by(|network| network.name).collect();
+        Self { args, networks: if args.network.is_empty() { all() } else { chosen() }, links }
     }
 
     /// Returns the bounds of a library. Two threads on two nodes make as many calls each as it takes to say anything, or twice as many.
