@@ -13,7 +13,7 @@ use mowgli_prove::smt::solve::{SolverLimit, SolverProgram};
 pub use mowgli_check::repair::*;
 
 use self::bodies::{BodyRepairRequest, repair as repair_bodies};
-use crate::args::bounds::Within;
+use crate::args::bounds::{Within, for_libraries};
 use crate::args::network::On;
 use crate::args::size::at_least_one;
 use crate::catalogue::Catalogue;
@@ -75,6 +75,11 @@ pub(crate) struct RepairArgs {
 impl RepairArgs {
     fn limit(&self) -> Limit {
         Limit { insertions: self.most as usize, patience: PATIENCE, ..Limit::default() }
+    }
+
+    /// Checks that no option is for libraries.
+    pub(crate) fn is_for_tests(&self) -> Result<(), InputError> {
+        for_libraries(self.within.is_given() || self.everywhere, "bounds as --threads, and --everywhere,")
     }
 
     /// Repairs a library, or prints what its implementation has too much. Returns the exit code.

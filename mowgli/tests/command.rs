@@ -1512,6 +1512,22 @@ fn rules_are_for_tests_of_core_rma() {
     }
 }
 
+/// Bounds and proofs are for libraries: tests have none.
+#[test]
+fn options_for_libraries_are_not_for_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "tso.litmus", PUT_THEN_WRITE);
+    let text = "are for libraries, and only tests are named";
+    let of_networks: [&[&str]; 5] =
+        [&["--threads", "2"], &["--crashes", "1"], &["--loops", "2"], &["--prove"], &["--through"]];
+    for option in of_networks {
+        is_bad(&[&["networks", &test], option].concat(), &[text]);
+    }
+    for option in [&["--threads", "2"][..], &["--everywhere"]] {
+        is_bad(&[&["repair", &test], option].concat(), &[text]);
+    }
+}
+
 /// The statements are a page, and have no form in JSON.
 #[test]
 fn statements_have_no_json() {

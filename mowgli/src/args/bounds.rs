@@ -4,6 +4,7 @@ use clap::Args;
 use mowgli_core::term::bound::Bound;
 
 use super::size::{SizeBounds, at_least_one};
+use crate::error::{Code, InputError};
 
 /// The ways in which clients may reach memory of their own node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -16,7 +17,7 @@ pub(crate) enum Placement {
 }
 
 /// Limits of a check.
-#[derive(Args, Default)]
+#[derive(Args, Default, PartialEq, Eq)]
 pub(crate) struct Within {
     #[command(flatten)]
     shape: SizeBounds,
@@ -50,7 +51,18 @@ pub(crate) struct Within {
     crashes: Option<u64>,
 }
 
+/// Refuses options for libraries, if some are given, where only tests are named.
+pub(crate) fn for_libraries(are_given: bool, options: &str) -> Result<(), InputError> {
+    let error = || InputError::new(Code::Argument, format!("{options} are for libraries, and only tests are named"));
+    if are_given { Err(error().help("leave these options out")) } else { Ok(()) }
+}
+
 impl Within {
+    /// True if any of these arguments was given.
+    pub(crate) fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
     /// Returns these bounds with the given arguments in place of their values. If a shape or a number of objects was
     /// given, only the first bound is kept.
     pub(crate) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {

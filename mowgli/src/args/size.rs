@@ -14,7 +14,7 @@ pub(crate) fn at_least_one(text: &str) -> Result<u64, String> {
 }
 
 /// Bounds on the size of clients or programs.
-#[derive(Args, Default)]
+#[derive(Args, Default, PartialEq, Eq)]
 pub(crate) struct SizeBounds {
     /// At most this many threads.
     #[arg(long, value_name = "T", value_parser = at_least_one)]

@@ -20,6 +20,11 @@ fn printed(args: &RepairArgs, catalogue: &Catalogue, costs: &Costs) -> u8 {
     let (names, paths): (Vec<PathBuf>, Vec<PathBuf>) =
         args.paths.iter().cloned().partition(|p| args.variant.is_some() || is_library(p));
     let of = |name: &PathBuf| reported_in(args.json, args.print_library(&name.to_string_lossy(), costs, catalogue));
+    if names.is_empty()
+        && let Err(error) = args.is_for_tests()
+    {
+        return reported_in(args.json, Err(error));
+    }
     let mut code = names.iter().map(of).fold(0, worst);
     for file in all_files(&paths, &mut code) {
         let own = if interrupt::requested() {

@@ -17,7 +17,7 @@ use mowgli_rdma::presets::PRESETS;
 use super::cases::{self, NetworkCase};
 use super::shown::{Shown, grouped, is_good, repairs, table};
 use super::{TableCell, TableRequest, decide};
-use crate::args::bounds::Within;
+use crate::args::bounds::{Within, for_libraries};
 use crate::args::share::ShareToFile;
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
@@ -144,9 +144,14 @@ impl<'a> NetworkTable<'a> {
     /// a limit stopped one. For tests it returns the worst code of `litmus`.
     ///
     /// # Errors
-    /// If a test cannot be read, a name is neither a path nor a library, or a library has no networks.
+    /// If a test cannot be read, a name is neither a path nor a library, or a library has no networks. Also if only tests are named, and
+    /// an option is for libraries.
     pub(crate) fn print_verdicts(&self, catalogue: Catalogue, log: Option<&ShardLog>) -> Result<u8, InputError> {
         let (paths, names) = self.split(&catalogue)?;
+        if !paths.is_empty() && names.is_empty() {
+            let Self { args: NetworksArgs { within, through, prove, .. }, .. } = self;
+            for_libraries(within.is_given() || *through || *prove, "bounds as --threads, --through and --prove")?;
+        }
         let of_tests = self.tests(&catalogue, &paths, log)?;
         let is_named = |entry: &Entry| names.iter().any(|name| *name == entry.name);
         let mut entries = catalogue.into_entries();
