@@ -1545,3 +1545,13 @@ fn an_implementation_that_changes_nothing_is_reported() {
         assert!(ran.err.contains("bal changes nothing: the test has no object of this library"), "{}", ran.err);
     }
 }
+
+/// A library that is replaced before those that are implemented over it lacks their objects.
+#[test]
+fn implementations_are_named_from_top_to_bottom() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_WAIT t\n{ map m at 1; }\n P1@1 ;\n a := m.insert(0, 1) ;\nallowed (a=true)\n";
+    let test = file(folder.path(), "map.litmus", text);
+    is_bad(&["litmus", "--implemented", "nlock,map", &test], &["replaces nlock before", "from top to bottom"]);
+    tells(&["litmus", "--implemented", "map,nlock", &test], 0, &[]);
+}

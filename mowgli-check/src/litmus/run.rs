@@ -48,7 +48,7 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
 /// Returns the implementations that replace libraries of a test.
 ///
 /// # Errors
-/// If there is no such implementation. Also if the test shows the last value of an object whose library is replaced.
+/// If there is no such implementation, or one is named before another that is over it. Also if the test shows the last value of an object whose library is replaced.
 /// The value is then in words of the implementation, which the test cannot name.
 pub fn replaced(
     catalogue: &Catalogue,
@@ -56,6 +56,7 @@ pub fn replaced(
     names: &[String],
 ) -> Result<Vec<Arc<dyn Implementation>>, InputError> {
     let chain = catalogue.implementations(names)?;
+    is_from_top_to_bottom(test, &chain, names)?;
     let of = |cell: &Cell| test.world.objects.get(&cell.loc).map(|object| (*cell, object.library));
     let is_replaced = |(_, library): &(Cell, Name)| chain.iter().any(|i| i.target() == *library);
     match test.observed.iter().filter_map(of).find(is_replaced) {
@@ -70,6 +71,22 @@ pub fn replaced(
         }
         None => Ok(chain),
     }
+}
+
+/// Checks that no implementation is replaced before one that has objects of its library. Such objects have no parts.
+fn is_from_top_to_bottom(test: &Test, chain: &[Arc<dyn Implementation>], names: &[String]) -> Result<(), InputError> {
+    let mut world = test.world.clone();
+    implement(&mut world, chain);
+    let lacks = |implementation: &Arc<dyn Implementation>| {
+        let mut whole = world.clone();
+        add_parts(&**implementation, &mut whole);
+        whole.objects.len() > world.objects.len()
+    };
+    let Some(early) = chain.iter().position(lacks) else { return Ok(()) };
+    let (name, all) = (&names[early], names.join(","));
+    let message = format!("--implemented {all} replaces {name} before a library that is implemented over it");
+    let help = format!("libraries are replaced from top to bottom: name {name} after those over it");
+    Err(InputError::new(Code::Argument, message).help(help))
 }
 
 /// Returns the implementations that change nothing in a test, because neither it nor an implementation before them has an
