@@ -1,6 +1,7 @@
 //! The libraries that names choose, each with a variant.
 
 use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_libraries::error::Error;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -12,7 +13,7 @@ pub(crate) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
 /// `variant`, and `published` is the last.
 ///
 /// # Errors
-/// If there is no such library or variant.
+/// If there is no such library or variant, or the library has no network and the catalogue is on one.
 pub(crate) fn chosen<'a>(
     names: &[String],
     variant: Option<&str>,
@@ -22,6 +23,10 @@ pub(crate) fn chosen<'a>(
     let named: Vec<(&str, Option<&str>)> = names.iter().map(|name| split(name, variant)).collect();
     if let Some((unknown, _)) = named.iter().find(|(library, _)| !known.contains(library)) {
         return Err(catalogue.no_library(unknown).into());
+    }
+    let is_left_out = |name: &&str| catalogue.entries().iter().all(|entry| entry.name != *name);
+    if let Some(local) = known.iter().copied().filter(is_left_out).find(|name| named.iter().any(|(of, _)| of == name)) {
+        return Err(InputError::of(Code::Argument, Error::NoNetwork(local)));
     }
     if let Some((name, _)) = names.iter().zip(&named).find(|(name, (_, chosen))| is_other(name, *chosen)) {
         let error = InputError::new(Code::Argument, format!("{name} and --variant name two variants"));

@@ -1555,3 +1555,13 @@ fn implementations_are_named_from_top_to_bottom() {
     is_bad(&["litmus", "--implemented", "nlock,map", &test], &["replaces nlock before", "from top to bottom"]);
     tells(&["litmus", "--implemented", "map,nlock", &test], 0, &[]);
 }
+
+/// A library of x86 has no network, and a word that names no file is meant for a library.
+#[test]
+fn names_of_libraries_have_messages_of_libraries() {
+    let text = "spinlock is over a memory model without a network";
+    is_bad(&["check", "spinlock", "--network", "cxi"], &[text]);
+    is_bad(&["check", "bal", "spinlock", "--network", "cxi"], &[text]);
+    is_bad(&["repair", "nosuchlib"], &["no library nosuchlib", "there are sv"]);
+    is_bad(&["repair", "none.litmus"], &["none.litmus: No such file"]);
+}
