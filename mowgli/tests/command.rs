@@ -1565,3 +1565,14 @@ fn names_of_libraries_have_messages_of_libraries() {
     is_bad(&["repair", "nosuchlib"], &["no library nosuchlib", "there are sv"]);
     is_bad(&["repair", "none.litmus"], &["none.litmus: No such file"]);
 }
+
+/// A message about an argument that is no number says which numbers there are.
+#[test]
+fn numbers_are_asked_for_in_words() {
+    for threads in ["two", "-1", "99999999999999999999"] {
+        is_bad(&["check", "bal", "--threads", threads], &["write a number from 1 to "]);
+    }
+    is_bad(&["check", "bal", "--timeout", "two"], &["invalid value 'two' for '--timeout <S>': write a number, as 2"]);
+    is_bad(&["check", "bal", "--timeout", "-1"], &["write a number from 0"]);
+    is_bad(&["check", "bal", "--timeout", "99999999999999999999"], &["this number is too large"]);
+}

@@ -7,9 +7,8 @@ use mowgli_core::term::bound::Bound;
 pub(crate) fn at_least_one(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
-        Ok(n) if n > Bound::MOST as u64 => Err(format!("at most {}", Bound::MOST)),
-        Ok(n) => Ok(n),
-        Err(e) => Err(e.to_string()),
+        Ok(n) if n <= Bound::MOST as u64 => Ok(n),
+        _ => Err(format!("write a number from 1 to {}", Bound::MOST)),
     }
 }
 

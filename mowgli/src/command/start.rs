@@ -1,7 +1,10 @@
 //! The start of the command: arguments are parsed, a subcommand does its work, and the process ends with an exit code.
 
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseIntError};
 use std::process::ExitCode;
 
+use clap::error::ContextKind;
 use clap::{Arg, Command, CommandFactory as _};
 use mowgli_check::guard::{Panic, caught, guarded};
 use mowgli_libraries::entry::Entry;
@@ -64,10 +67,24 @@ fn with_negative_numbers(cli: Command) -> Command {
     cli.mut_subcommands(|command| command.mut_args(with))
 }
 
+/// Returns the error with words for what is expected in place of a number: the library of arguments speaks of digits and types.
+fn with_expected_number(error: clap::Error) -> clap::Error {
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let expected = match error.source().and_then(|why| why.downcast_ref::<ParseIntError>()).map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "this number is too large",
+        Some(_) if text(ContextKind::InvalidValue).starts_with('-') => "write a number from 0",
+        Some(_) => "write a number, as 2",
+        None => return error,
+    };
+    let (value, arg) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg));
+    let message = format!("invalid value '{value}' for '{arg}': {expected}\n\nFor more information, try '--help'.\n");
+    clap::Error::raw(error.kind(), message)
+}
+
 fn run(own: Vec<Entry>) -> u8 {
     let cli = groups::grouped(with_negative_numbers(Cli::command()));
     let words = former::renamed(std::env::args_os().collect());
-    let command = parsed(&cli, &words).unwrap_or_else(|e| e.exit());
+    let command = parsed(&cli, &words).unwrap_or_else(|e| with_expected_number(e).exit());
     if command.keeps_what_is_done() {
         stop_on_interrupt();
     }
