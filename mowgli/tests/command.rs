@@ -1576,3 +1576,11 @@ fn numbers_are_asked_for_in_words() {
     is_bad(&["check", "bal", "--timeout", "-1"], &["write a number from 0"]);
     is_bad(&["check", "bal", "--timeout", "99999999999999999999"], &["this number is too large"]);
 }
+
+/// A sum begins with a register, also where an address is added to.
+#[test]
+fn a_sum_of_an_address_has_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let sum = "RDMA_TSO t\n{ w@1[3] = 0; p@1 = 0; }\n P1@1 ;\n p := &w[1] + 1 ;\nends\n";
+    is_bad(&["litmus", &file(folder.path(), "sum.litmus", sum)], &["a sum begins with a register"]);
+}

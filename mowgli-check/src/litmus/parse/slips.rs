@@ -194,6 +194,8 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         Some("an assertion has its condition in parentheses, as allowed (a=1 /\\ b=0)")
     } else if rest.starts_with('+') && before.ends_with('+') {
         Some("there is no ++: write a := a + 1, with a register a")
+    } else if cell.contains(":=") && rest.starts_with(['+', '-']) {
+        Some("a sum begins with a register: write r := &w[1], and then r + 1")
     } else if before.contains('}') && before.ends_with(' ') && is_name && rest.starts_with(char::is_alphabetic) {
         Some("a call has its arguments in parentheses, as put(y, x)")
     } else if cell.matches('(').count() > cell.matches(')').count() && !rest.trim_start().starts_with(')') {
