@@ -1584,3 +1584,11 @@ fn a_sum_of_an_address_has_help() {
     let sum = "RDMA_TSO t\n{ w@1[3] = 0; p@1 = 0; }\n P1@1 ;\n p := &w[1] + 1 ;\nends\n";
     is_bad(&["litmus", &file(folder.path(), "sum.litmus", sum)], &["a sum begins with a register"]);
 }
+
+/// A barrier has each of its threads once.
+#[test]
+fn a_barrier_names_a_thread_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let twice = "RDMA_WAIT t\n{ barrier b = {P1, P1}; }\n P1@1 ;\n bar(b) ;\nends\n";
+    is_bad(&["litmus", &file(folder.path(), "twice.litmus", twice)], &["twice.litmus:2:20", "P1 is named twice"]);
+}

@@ -1,5 +1,7 @@
 //! Declarations: `x@1 = 0`, `svar x = 0`, `weak lock l at 1`. The libraries define their forms.
 
+use std::collections::BTreeSet;
+
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
@@ -242,10 +244,13 @@ impl Reader<'_> {
     }
 
     fn tids(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
-        let mut tids = parts(tree, Rule::name).map(|name| self.tid(&name)).collect::<Parsed<Vec<Tid>>>()?;
-        tids.sort_unstable();
-        tids.dedup();
-        Ok(tids)
+        let mut tids = BTreeSet::new();
+        for name in parts(tree, Rule::name) {
+            if !tids.insert(self.tid(&name)?) {
+                return fail(&name, Code::Duplicate, format!("{} is named twice", name.as_str()));
+            }
+        }
+        Ok(tids.into_iter().collect())
     }
 
     pub(super) fn tid(&self, name: &Tree<'_>) -> Parsed<Tid> {
