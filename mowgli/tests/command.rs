@@ -1592,3 +1592,19 @@ fn a_barrier_names_a_thread_once() {
     let twice = "RDMA_WAIT t\n{ barrier b = {P1, P1}; }\n P1@1 ;\n bar(b) ;\nends\n";
     is_bad(&["litmus", &file(folder.path(), "twice.litmus", twice)], &["twice.litmus:2:20", "P1 is named twice"]);
 }
+
+/// A loop of registers has no read to report, and the points at which a thread may crash are not statements of its program.
+#[test]
+fn loops_are_reported_by_what_they_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let idle = "RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n a := 1 ;\n while a = 1 { ;\n a := 1 ;\n } ;\nmay hang\n";
+    let why = "no round reads memory, so nothing that others do ends it";
+    for text in [idle.to_owned(), idle.replace("TSO t\n{", "TSO+crashes t\n{ crash(P1);")] {
+        let ran = mowgli(&["litmus", &file(folder.path(), "idle.litmus", &text)]);
+        assert!(ran.out.contains(why), "{}{}", ran.out, ran.err);
+    }
+    let counts = "RDMA_TSO+crashes t\n{ crash(P1); x@1 = 0; }\n P1@1 | P2@1 ;\n d := 0 | dead(P1) ;\n x := 1 | ;\n while true { | ;\n \
+                  d := d + 1 | ;\n } | ;\nends\n";
+    let ran = tells(&["litmus", &file(folder.path(), "counts.litmus", counts)], 3, &["after Write(x, 1)"]);
+    assert!(!ran.out.contains("Goes"), "{}", ran.out);
+}

@@ -8,6 +8,7 @@ use mowgli_core::search::flow::WaitsAt;
 use mowgli_core::search::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Crashes, World};
+use mowgli_rdma::crash;
 
 use super::print;
 
@@ -26,6 +27,9 @@ pub fn sentence(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
 pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
         None => "has ended, and writes nothing any more".to_owned(),
+        Some(WaitsAt::Loop(_)) if has_no_result(stuck, thread) => {
+            "goes round in a loop for ever: no round reads memory, so nothing that others do ends it".to_owned()
+        }
         Some(WaitsAt::Loop(_)) => {
             format!("goes round in a loop for ever: each round reads {}", reads(libraries, stuck, thread))
         }
@@ -73,6 +77,13 @@ fn cut_off<'s>(libraries: &Libraries, stuck: &'s Stuck, thread: Tid) -> Option<(
         let nodes = whole.iter().flatten().filter_map(|sub| Some(sub.cell?.node));
         Some((event, { nodes }.find(|node| execution.world.crashes.nodes.contains(*node))?))
     })
+}
+
+/// True if no call of the repeated rounds of a thread returns a value, so that the loop goes round by registers alone. A thread that may
+/// crash gets the answer at each point that it goes on.
+fn has_no_result(stuck: &Stuck, thread: Tid) -> bool {
+    let returns = |event: &Event| event.ret != Val::Unit && crash::in_words(&event.call).is_none();
+    !stuck.repeated(thread).into_iter().any(|event| returns(&stuck.execution.events[event]))
 }
 
 /// Lists the values that each iteration of a thread reads, and the event that wrote each.

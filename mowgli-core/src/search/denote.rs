@@ -129,8 +129,15 @@ impl Denotation<'_> {
 
 /// Describes the place where an unrolled loop reached the bound on rounds.
 pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
-    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
-    format!("{thread}: a loop whose rounds begin with other values each time{after}")
+    format!("{thread}: a loop whose rounds begin with other values each time{}", after_last(events))
+}
+
+/// Names the last of these events with an argument, as ` after Write(x, 1)`. A call without one, such as the point at which a thread
+/// may crash, need not be a statement of the program.
+#[must_use]
+pub fn after_last(events: &[Event]) -> String {
+    let last = events.iter().rfind(|event| !event.call.args.is_empty());
+    last.map_or_else(String::new, |last| format!(" after {last}"))
 }
 
 impl Unfolder<'_> {
@@ -231,7 +238,7 @@ impl Unfolder<'_> {
         }
         state.wait_after(end, self.limit);
         let hit = if is_remembered { &mut state.result.hit_remembered } else { &mut state.result.hit };
-        *hit = state.events.last().map(|e| format!("{}: a loop of {} after {e}", state.thread, done + 1));
+        *hit = Some(format!("{}: a loop of {}{}", state.thread, done + 1, after_last(&state.events)));
         false
     }
 

@@ -15,7 +15,7 @@ use typed_arena::Arena;
 use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
-use crate::search::denote::{ReplacedCall, Trace, unrolled};
+use crate::search::denote::{ReplacedCall, Trace, after_last, unrolled};
 use crate::search::fault::{CallFault, breaks_out, does_nothing, makes, not_below};
 use crate::search::runs::{Run, Skeleton, with_room};
 use crate::search::thin_air::SeenStamps;
@@ -616,8 +616,7 @@ impl<'n> Threads<'_, 'n> {
         }
         let remembered = self.libraries.remember(self.world, &events[..start], own);
         if done >= self.rounds {
-            let last = &events[end - 1];
-            let place = format!("{thread}: a loop of {} after {last}", done + 1);
+            let place = format!("{thread}: a loop of {}{}", done + 1, after_last(events));
             return Err(Frontier::Bound { place, start, remembered });
         }
         // Else the search asks where the thread reads memory whether it repeats the iteration for ever.

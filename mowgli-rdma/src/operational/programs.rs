@@ -12,6 +12,7 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
+use mowgli_core::search::denote::after_last;
 use mowgli_core::search::fault::CallFault;
 use mowgli_core::search::runs::Stop;
 use mowgli_core::term::code::{CodeIteration, CodePlace, CodePoint, CodeState};
@@ -102,8 +103,8 @@ impl<'a> Programs<'a> {
         let CodeIteration { start, done, others, is_other } = iteration;
         let own = &earlier[start..];
         let cut = || {
-            let after = earlier.last().map_or_else(String::new, |last| format!(" after {last}"));
-            Some(Next::Cut(Stop::Rounds(format!("{thread}: a loop of {}{after}", self.rounds.saturating_add(1)))))
+            let (rounds, after) = (self.rounds.saturating_add(1), after_last(earlier));
+            Some(Next::Cut(Stop::Rounds(format!("{thread}: a loop of {rounds}{after}"))))
         };
         // Without these calls an iteration has the same results for ever, because only they read memory or completions.
         let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
