@@ -40,7 +40,7 @@ pub struct SpecDifference {
 }
 
 /// The result for two specifications.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SpecComparison {
     /// The smallest client that distinguishes them, if any.
     pub difference: Option<SpecDifference>,
@@ -61,7 +61,7 @@ pub fn distinguish(
     deadline: &Deadline,
     progress: &dyn Fn(usize, usize),
 ) -> Result<SpecComparison, InputError> {
-    let mut compared = SpecComparison { difference: None, clients: 0, stop: None };
+    let mut compared = SpecComparison::default();
     let of_two = Bound { threads: 2, ..bounds[0].clone() };
     let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
         let calls = own_calls(e, std::slice::from_ref(&of_two), &|| deadline.expired())?;
@@ -224,6 +224,9 @@ impl SpecComparison {
                     "whether {one} and {other} differ was not known before {stop}, after {} clients\n",
                     self.clients
                 )
+            }
+            (None, None) if one == other => {
+                format!("{one} is compared with itself: each client has the same outcomes\n")
             }
             (None, None) => {
                 format!("no difference between {one} and {other} within the bound: {} clients\n", self.clients)

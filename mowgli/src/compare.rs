@@ -187,7 +187,7 @@ pub(crate) fn pair(models: &[Model], networks: &[Network], rmw: bool) -> Result<
 
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes)
 /// at which they differ. The result has the plainest program of that size in each direction. With `rmw` programs have
-/// remote read-modify-writes. `progress` is a callback `(done, total)` for the programs of one size. If processes share
+/// remote read-modify-writes. A model and itself are equal, so no program is searched. `progress` is a callback `(done, total)` for the programs of one size. If processes share
 /// the work, `part` holds their results.
 pub fn compare(
     (a, b): (Model, Model),
@@ -197,6 +197,9 @@ pub fn compare(
     part: Option<&RunPart<'_>>,
     progress: &dyn Fn(usize, usize),
 ) -> ModelComparison {
+    if a == b {
+        return ModelComparison::default();
+    }
     let is_wait = |model: &Model| model.published() == Model::RDMA_WAIT;
     let written = [a, b].into_iter().find(|model| own(*model).is_some());
     let written = written.or([a, b].iter().any(is_wait).then_some(Model::RDMA_WAIT)).unwrap_or(Model::RDMA_TSO);
@@ -382,6 +385,9 @@ impl ModelComparison {
     /// Returns the differences, the models that have none, and the number of programs as text.
     #[must_use]
     pub fn text(&self, (a, b): (Model, Model), bounds: &[Bound]) -> String {
+        if a == b {
+            return format!("{a} is compared with itself: each program has the same outcomes");
+        }
         let mut lines: Vec<String> = self.differences.iter().map(ModelDifference::text).collect();
         for (only, not) in [(a, b), (b, a)] {
             if self.stop.is_none() && self.differences.iter().all(|d| d.only != only) {

@@ -5,7 +5,7 @@ use mowgli_libraries::catalogue::named;
 
 use super::libraries::LibraryArgs;
 use crate::catalogue::Catalogue;
-use crate::distinguish::{bounds, distinguish as compared};
+use crate::distinguish::{SpecComparison, bounds, distinguish as compared};
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::terminal::{bar, moving};
@@ -36,7 +36,10 @@ pub(super) fn distinguish(args: &DistinguishArgs, catalogue: &Catalogue) -> Resu
     }
     let bar = bar(format!("{} {}", one.name, other.name), "clients");
     let progress = moving(&bar);
-    let found = compared(one, other, &args.within.limited(bounds(one)), &deadline, &progress)?;
+    let found = match one.name == other.name {
+        true => SpecComparison::default(),
+        false => compared(one, other, &args.within.limited(bounds(one)), &deadline, &progress)?,
+    };
     bar.finish_and_clear();
     if args.json {
         println!("{}", found.json(one.name, other.name));
