@@ -159,6 +159,9 @@ fn lenses_solve_and_explain() {
     let why = editor.run("mowgli.why", lenses[1]["command"]["arguments"].clone());
     assert!(why.contains("put: (z=1) is impossible") && why.contains("wait(d)"), "{why}");
     assert!(editor.run("mowgli.why", json!([URI, 9])).contains("there are 2 assertions"));
+    for number in [json!(-1), json!("one"), json!(0.5)] {
+        assert!(editor.run("mowgli.why", json!([URI, number])).contains("is no number of an assertion"));
+    }
     assert!(editor.run("mowgli.run", json!(["file:///other.litmus"])).contains("is not open"));
     assert!(editor.run("mowgli.walk", json!([URI])).contains("mowgli.run"));
     let unknown = editor.ask("textDocument/rename", json!({ "textDocument": { "uri": URI } }));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::document::LitmusDocument;
 use mowgli_check::catalogue::Catalogue;
 use mowgli_check::error::{Code, InputError};
-use mowgli_check::interrupt::Deadline;
+use mowgli_check::interrupt::{Deadline, Failure};
 
 /// The commands of lenses.
 const COMMANDS: [&str; 2] = ["mowgli.run", "mowgli.why"];
@@ -132,17 +132,20 @@ impl Server<'_> {
         let deadline = Deadline::after(self.seconds).within(self.steps);
         let expired = || deadline.expired() || self.ended.load(Ordering::Relaxed);
         let (document, params) = (self.document(document_of(request), &text), &request.params);
+        let wrong = |message: String| Failure::from(InputError::new(Code::Argument, message));
         let solved = match params["command"].as_str() {
             Some("mowgli.run") => document.outcomes(&expired),
             Some("mowgli.why") => {
-                let assertion = params["arguments"][1].as_u64().and_then(|n| usize::try_from(n).ok());
-                document.explanation(assertion.unwrap_or(0), &expired)
+                let number = &params["arguments"][1];
+                let assertion = if number.is_null() { Some(0) } else { number.as_u64() };
+                match assertion.and_then(|n| usize::try_from(n).ok()) {
+                    Some(assertion) => document.explanation(assertion, &expired),
+                    None => Err(wrong(format!("{number} is no number of an assertion; the first is 0"))),
+                }
             }
-            _ => Err(InputError::new(Code::Argument, format!("the commands are {}", COMMANDS.join(" and "))).into()),
+            _ => Err(wrong(format!("the commands are {}", COMMANDS.join(" and ")))),
         };
-        let failed = |e: mowgli_check::interrupt::Failure| {
-            Response::new_err(request.id.clone(), ErrorCode::RequestFailed as i32, e.to_string())
-        };
+        let failed = |e: Failure| Response::new_err(request.id.clone(), ErrorCode::RequestFailed as i32, e.to_string());
         solved.map_or_else(failed, |text| Response::new_ok(request.id.clone(), text))
     }
 }
