@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli_check::check::{CheckOptions, check};
 use mowgli_check::error::InputError;
 use mowgli_core::algebra::{CELL, Rel, Spec, hb, id, po, same_event, stamped, writes};
-use mowgli_core::expr::{Expr, all_nodes, here, members};
+use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes, ret};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
 use mowgli_core::methods;
@@ -41,6 +41,16 @@ methods! {
         fn send = Send(x: Object, n: Node);
         /// Sends the word to some nodes.
         fn some = Some(x: Object, ns: Nodes);
+    }
+}
+
+methods! {
+    /// Calls about all of a set of nodes together.
+    enum Whole of WHOLE = "whole" {
+        /// Fences for these nodes.
+        fn fence = Fence(x: Object, ns: Nodes);
+        /// Reads for these nodes.
+        fn look = Look(x: Object, ns: Nodes) -> Value;
     }
 }
 
@@ -337,6 +347,33 @@ fn what_members_do_stands_for_no_promise_without_them() {
     has_error(&proof_of_stamps(&of_members), "nothing in Send stands for aMF of Send");
 }
 
+/// A call about no node is not made. The nodes of members may be none, unless the caller is a member.
+#[test]
+fn calls_about_sets_that_may_be_empty_do_not_surely_happen() {
+    let all = |x: Expr| x.part("all", []);
+    let theirs = |x: Expr| nodes(members(x));
+    let asked = |send: &dyn Fn(Expr) -> Body| {
+        let fencing = shapes! { Whole: Fence { .. } => { aMF } Look { x, .. } => { aMF: reads x at here, ret() } };
+        let mut entry = specified_by(Spec::default);
+        entry.below = entry.below.with(Simple::<Whole>::new(fencing, Spec::default));
+        let parts = copies().and(parts! { x => all(x) => ObjectTerm::new(WHOLE); });
+        let implementation = Stating(sending(send), parts, Vec::new());
+        prove(&source(&entry, Arc::new(implementation)), &without_solvers())
+    };
+    let fences = |x: Expr| body! { Whole::fence(all(x), theirs(x)) };
+    let looks = |x: Expr| body! { Whole::look(all(x), theirs(x)); };
+    let if_rare = |x: Expr, rare: Body| {
+        body! { let w = Rdma::read(copy(x, here())); if (w == 12345) { (rare) } else { Rdma::mfence() } }
+    };
+    has_error(&asked(&|x| if_rare(x, fences(x))), "whole::Fence is not made for an empty set of nodes");
+    has_error(&asked(&|x| if_rare(x, looks(x))), "Look(x.all, nodes(members(x))) has no result where it is not made");
+    let both = |x: Expr| body! { if (me().is_in(members(x))) { (fences(x)); (looks(x)) } else { Rdma::mfence() } };
+    has_error(&asked(&both), "which calls it makes depends on `me in members(x)`");
+    let of_member = |x: Expr| body! { if (me().is_in(members(x))) { (fences(x)); (looks(x)) } else { loop {} } };
+    let found = asked(&|x| if_rare(x, of_member(x)));
+    assert!(found.errors.is_empty(), "{:?}", found.errors);
+}
+
 /// Nothing is left to ask if all stamps are the same and the specification demands nothing.
 #[test]
 fn stamps_alone_are_proved() {
@@ -385,7 +422,9 @@ fn sets_that_are_rust_functions_are_not_proved() {
     let mut of_executions = specified_by(Spec::default);
     let words = of_executions.specification.shared(WORDS);
     of_executions.specification = of_executions.specification.with(ByFunctions(words));
-    for (entry, text) in [(of_calls, "which calls rdma-wait-rmw covers"), (of_executions, "which executions words admits")] {
+    for (entry, text) in
+        [(of_calls, "which calls rdma-wait-rmw covers"), (of_executions, "which executions words admits")]
+    {
         let found = prove(&source(&entry, fences.clone()), &without_solvers());
         has_error(&found, text);
         assert!(!found.is_proved());

@@ -112,6 +112,15 @@ impl Each {
     pub(crate) fn may_be_empty(self) -> bool {
         self != Self::Nodes(Nodes { of: Whole::All, but_own: false })
     }
+
+    /// Returns the threads of which it has all the nodes.
+    pub(crate) fn threads(self) -> Option<Members> {
+        match self {
+            Self::Nodes(Nodes { of: Whole::Members(of), but_own: false }) => Some(Members { of, but_first: false }),
+            Self::Nodes(Nodes { of: Whole::Others(of), but_own: false }) => Some(Members { of, but_first: true }),
+            _ => None,
+        }
+    }
 }
 
 /// An element of an index set.

@@ -404,7 +404,11 @@ impl KindCases<'_, '_> {
         if let Times::IfAny(set) = of.times
             && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
         {
-            return Err(refusal!("it is there for some sets of nodes, and not for each of them"));
+            return Err(refusal!(
+                "{}::{} is not made for an empty set of nodes, and has a subevent that is not one for each of them",
+                of.library,
+                of.method
+            ));
         }
         let each = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len));
         let role = |(sub, each): (usize, Option<Each>)| {

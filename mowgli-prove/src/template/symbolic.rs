@@ -43,7 +43,7 @@ use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
 use crate::template::faults::CallOnPath;
 use crate::template::kind::Guard;
-use crate::template::pattern::{ArgumentForm, Datum, Each, Segment, Times};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Nodes, Segment, Times, Whole};
 use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads, shape_of};
 use crate::template::values::{
     ELEMENT, Memberships, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int, is_condition,
@@ -191,15 +191,6 @@ impl SymbolicState {
         self.code.begin_any(element);
         self.elements.retain(|(known, _)| *known != element);
         self.elements.push((element, set));
-    }
-
-    /// Returns the elements that sets surely have by what is known so far, in a call with arguments of these forms.
-    fn memberships<'a>(&self, arguments: &'a [ArgumentForm]) -> Memberships<'a> {
-        let decided = self.decided.iter().filter(|d| d.holds).filter_map(|d| match d.condition.term() {
-            ExprTerm::Op(Op::In, e, set) => Some((*e, *set)),
-            _ => None,
-        });
-        Memberships { known: decided.chain(self.elements.iter().copied()).collect(), arguments }
     }
 
     /// Returns the calls since an earlier state, which must all be made once.
@@ -382,18 +373,24 @@ impl SymbolicExecutor<'_> {
         Ok(ended)
     }
 
-    /// Adds a call. A call about no node is not made.
+    /// Adds a call. A call about no node is not made, so it may not be made if one of its sets may be empty.
     fn call(&self, call: CallTerm, mut state: SymbolicState) -> Result<SymbolicState, Refusal> {
         let name = state.code.variable().map_or("result", |var| var.name);
         let method = self.method(&call)?;
         let mut times = Times::Once;
         self.note_fault(&call, method, &state);
+        let known = self.memberships(&state.decided, &state.elements);
         for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
             if *kind != method::ArgumentKind::Nodes {
                 continue;
             }
             match self.set(*arg) {
-                Some(Each::Nodes(set)) if set.but_own => times = Times::IfAny(set),
+                Some(each @ Each::Nodes(set)) if self.may_be_empty(each, &known) => match times {
+                    Times::IfAny(other) if other != set => {
+                        return Err(refusal!("two of the sets in {call} may be empty").at(call.place));
+                    }
+                    _ => times = Times::IfAny(set),
+                },
                 Some(Each::Nodes(_)) => {}
                 _ if matches!(arg.term(), ExprTerm::Of(Function::Only, of) if self.is_name(*of)) => {}
                 _ => return Err(refusal!("the set {arg} in {call} is no set of nodes of the call").at(call.place)),
@@ -409,6 +406,23 @@ impl SymbolicExecutor<'_> {
         state.steps.push(PathStep { times, element: None, calls: vec![PathCall { call, name, ends_loop: false }] });
         state.code.give(value);
         Ok(state)
+    }
+
+    /// Returns the elements that sets surely have by these conditions, inside of these `for`.
+    fn memberships(&self, decided: &[PathCondition], elements: &[(Expr, Expr)]) -> Memberships<'_> {
+        let decided = decided.iter().filter(|d| d.holds).filter_map(|d| match d.condition.term() {
+            ExprTerm::Op(Op::In, e, set) => Some((*e, *set)),
+            _ => None,
+        });
+        Memberships { known: decided.chain(elements.iter().copied()).collect(), arguments: &self.arguments }
+    }
+
+    /// True if a set may be empty, where these elements of sets are known. A set that the client gives is not (docs/prove.md).
+    fn may_be_empty(&self, each: Each, known: &Memberships<'_>) -> bool {
+        let has_element = |each: Each| known.known.iter().any(|(_, set)| self.set(*set) == Some(each));
+        let is_given = matches!(each, Each::Nodes(Nodes { of: Whole::Argument(_), but_own: false }));
+        let has_thread = each.threads().is_some_and(|threads| has_element(Each::Members(threads)));
+        each.may_be_empty() && !is_given && !has_thread && !has_element(each)
     }
 
     /// Keeps the refusal of the first call with a fault (LOCO Def. 3.9). Paths that go on for ever make such calls, too.
@@ -428,7 +442,7 @@ impl SymbolicExecutor<'_> {
     /// Refuses a call of an object that may not be there, or be of another library. An object is an argument of the client's call, or
     /// declared.
     fn has_object(&self, call: &CallTerm, of: Expr, state: &SymbolicState) -> Result<(), Refusal> {
-        let memberships = state.memberships(&self.arguments);
+        let memberships = self.memberships(&state.decided, &state.elements);
         let is_in = |e: Expr, set: Expr| memberships.has(self.simplified(e), self.simplified(set));
         let owner = match of.term() {
             ExprTerm::Part(..) => self.declared(of, &is_in).map(|object| object.library),
