@@ -374,6 +374,28 @@ fn calls_about_sets_that_may_be_empty_do_not_surely_happen() {
     assert!(found.errors.is_empty(), "{:?}", found.errors);
 }
 
+/// A run without a call is not well defined, so that it has no execution, whatever value leads to it.
+#[test]
+fn runs_without_a_call_that_only_rare_values_reach_are_refused() {
+    let own = |x: Expr| copy(x, here());
+    let others = || all_nodes().without(here());
+    let without = |set: BodyOfTwo<'_>, conditions: &str| {
+        let text = format!("Set: it may make no call{conditions} (LOCO Def. 3.9)");
+        has_error(&proof(copies(), set, &sends_nothing, Vec::new()), &text);
+    };
+    let conditions: [(fn(Expr) -> Expr, &str); 2] = [(|v| v.is(12345), "v = 12345"), (|v| v.below(-3), "v < -3")];
+    for (is_rare, text) in conditions {
+        without(&|x, v| body! { if (is_rare(v)) { 0 } else { Rdma::write(own(x), v) } }, &format!(" if {text}"));
+    }
+    without(&|x, v| body! { loop { if (v == 12345) { break } Rdma::write(own(x), v); break } }, " if v = 12345");
+    let of_others = |x: Expr, v: Expr| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } v };
+    without(&of_others, "");
+    without(&|x, v| body! { if (v.is_not(7)) { Rdma::write(own(x), v) } else { (of_others(x, v)) } }, " if v = 7");
+    let of_all = |x: Expr, v: Expr| body! { for n in (all_nodes()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } v };
+    let found = proof(copies(), &of_all, &sends_nothing, Vec::new());
+    has_error(&found, "nothing in Set stands for aCW of Set");
+}
+
 /// Nothing is left to ask if all stamps are the same and the specification demands nothing.
 #[test]
 fn stamps_alone_are_proved() {

@@ -186,6 +186,7 @@ impl<'a> ProofSource<'a> {
         if paths.is_empty() {
             return Err(refusal!("no call of this form returns"));
         }
+        paths.iter().try_for_each(|path| reader.makes_a_call(path))?;
         let mut branches = Vec::new();
         for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
             match self.of_path(method, &reader, path, &given) {

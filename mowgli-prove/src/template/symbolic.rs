@@ -425,6 +425,22 @@ impl SymbolicExecutor<'_> {
         each.may_be_empty() && !is_given && !has_thread && !has_element(each)
     }
 
+    /// Refuses a path that may make no call. Such a run is not well defined (LOCO Def. 3.9), so that no execution has it.
+    pub fn makes_a_call(&self, path: &Path) -> Result<(), Refusal> {
+        let known = self.memberships(&path.decided, &[]);
+        let is_made = |times: Times| match times {
+            Times::Once | Times::Ended => true,
+            Times::IfAny(set) => !self.may_be_empty(Each::Nodes(set), &known),
+            Times::Each(each) => !self.may_be_empty(each, &known),
+        };
+        if path.steps.iter().any(|step| is_made(step.times)) {
+            return Ok(());
+        }
+        let when = if path.decided.is_empty() { "" } else { " if " };
+        let conditions = path.decided.iter().join(" and ");
+        Err(refusal!("it may make no call{when}{conditions} (LOCO Def. 3.9): let it make one, which can stand for it"))
+    }
+
     /// Keeps the refusal of the first call with a fault (LOCO Def. 3.9). Paths that go on for ever make such calls, too.
     fn note_fault(&self, call: &CallTerm, method: &method::Method, state: &SymbolicState) {
         let mut known = self.fault.borrow_mut();

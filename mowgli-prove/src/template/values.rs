@@ -12,6 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
@@ -48,6 +49,12 @@ pub(crate) struct PathCondition {
     pub holds: bool,
     /// True if it holds whenever a loop or a round ends, so that it does not distinguish branches.
     pub is_fact: bool,
+}
+
+impl fmt::Display for PathCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.holds { self.condition.fmt(f) } else { write!(f, "!({})", self.condition) }
+    }
 }
 
 /// Returns the variable for the result of the call at a position.
