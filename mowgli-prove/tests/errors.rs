@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mowgli_check::check::{CheckOptions, check};
 use mowgli_check::error::InputError;
 use mowgli_core::algebra::{CELL, Rel, Spec, hb, id, po, same_event, stamped, writes};
-use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes, ret};
-use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, nodes, number as number_of, ret};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
 use mowgli_core::methods;
 use mowgli_core::rewrite::edit::{Edits, calls};
@@ -314,6 +314,40 @@ fn faults_that_only_rare_values_reach_are_refused() {
         has_error(&proof(copies(), &of_result, &sends_nothing, Vec::new()), fault);
     }
     has_error(&if_rare(&|x, _| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } }), "");
+}
+
+/// A condition on threads, nodes or objects may hold in large worlds only.
+#[test]
+fn faults_that_only_large_worlds_reach_are_refused() {
+    let own = |x: Expr| copy(x, here());
+    let others = |x: Expr| body! { for n in (all_nodes().without(here())) { Rdma::write(copy(x, n), 1) } };
+    let if_large = |condition: Expr, writes: &dyn Fn(Expr) -> Body| {
+        let set = |x: Expr, v: Expr| body! { Rdma::write(own(x), v); if (condition) { loop { (writes(x)) } } };
+        proof(copies(), &set, &sends_nothing, Vec::new())
+    };
+    let conditions = [
+        number_of(me()).above(5),
+        !number_of(me()).below(6),
+        me().is(Tid(7)),
+        here().is(Node(5)),
+        Expr::from(Tid(7)).is_in(all_threads()),
+    ];
+    for condition in conditions {
+        let if_too = |x: Expr| body! { if (condition) { (others(x)) } else { loop {} } };
+        let later = || me().is_not(Tid(1));
+        let if_later = |x: Expr| body! { if (later()) { (others(x)) } else { loop {} } };
+        for found in [if_large(condition, &others), if_large(later(), &if_too), if_large(condition, &if_later)] {
+            has_error(&found, "may have a fault (LOCO Def. 3.9)");
+        }
+    }
+    let large = "No small world has `5 < number(me)`, but a larger one may";
+    has_error(&if_large(number_of(me()).above(5), &others), large);
+    has_error(&if_large(number_of(me()).above(5), &|x| Rdma::write(own(x), 1)), "");
+    // No small world has such a thread, and the condition on its node excludes other nodes there, too.
+    let of_its_own = |x: Expr| {
+        body! { for n in (all_nodes()) { if (n.is(here())) { Rdma::write(copy(x, n), 1) } else { loop {} } } }
+    };
+    has_error(&if_large(number_of(me()).above(5), &of_its_own), "");
 }
 
 /// The words of a tuple are data, too.

@@ -10,8 +10,9 @@
 //!
 //! **Correct because** it takes data and results for arbitrary, unless the conditions of the path exclude them. If no value that it
 //! tries satisfies these conditions, others may, so that they exclude none. Clients are those of small worlds, which differ in their
-//! threads and nodes. Templates are uniform in these, and look up the forms of calls in the same worlds. Test:
-//! `faults_that_only_rare_values_reach_are_refused`.
+//! threads and nodes. A condition on these that holds of none of them may hold in larger worlds, so that it excludes none, either.
+//! Templates are uniform in threads and nodes, and look up the forms of calls in the same worlds. Tests:
+//! `faults_that_only_rare_values_reach_are_refused`, `faults_that_only_large_worlds_reach_are_refused`.
 //!
 //! **Cost**: the number of calls of paths, times that of the calls of clients, for a few values.
 
@@ -51,18 +52,16 @@ const LARGEST: u64 = 100_000;
 impl CallOnPath<'_> {
     /// Refuses a call that has a fault in one of these calls of clients.
     pub fn has_no_fault(&self, library: &dyn Hints, clients: &[ClientInWorld]) -> Result<(), Refusal> {
-        let sets = self.elements.iter().map(|(_, set)| set);
-        let used: BTreeSet<AnyDatum> = self.call.args.iter().chain(sets).flat_map(|e| self.data_of(*e)).collect();
-        let values = if used.is_empty() { vec![Val::Int(0)] } else { self.values() };
-        for client in clients {
-            for scope in self.scopes(client, &used, &values) {
-                let args: Vec<Val> = self.call.args.iter().map(|e| e.eval(&scope)).collect();
-                let call = Call::new(self.call.library, self.call.method, &args);
-                if let Some(fault) = library.fault(&client.world, client.thread, &call) {
-                    let (term, thread) = (self.call, client.thread);
-                    let why = refusal!("{term} may have a fault (LOCO Def. 3.9), as {call} of {thread}: {fault}");
-                    return Err(why.at(term.place));
-                }
+        let (scopes, ignored) = self.scopes(clients);
+        for (client, scope) in scopes {
+            let args: Vec<Val> = self.call.args.iter().map(|e| e.eval(&scope)).collect();
+            let call = Call::new(self.call.library, self.call.method, &args);
+            if let Some(fault) = library.fault(&client.world, client.thread, &call) {
+                let (term, thread) = (self.call, client.thread);
+                let large =
+                    ignored.iter().map(|d| format!(". No small world has `{d}`, but a larger one may")).join("");
+                let why = refusal!("{term} may have a fault (LOCO Def. 3.9), as {call} of {thread}: {fault}{large}");
+                return Err(why.at(term.place));
             }
         }
         Ok(())
@@ -95,23 +94,39 @@ impl CallOnPath<'_> {
         all.into_iter().filter(is_tried).unique().collect()
     }
 
-    /// Returns the values of arguments and variables if each datum has one of these values, one scope for each choice of
-    /// elements. The conditions exclude values for a choice of elements, unless they exclude all of them.
-    fn scopes(&self, client: &ClientInWorld, used: &BTreeSet<AnyDatum>, values: &[Val]) -> Vec<Scope> {
+    /// Returns the values of arguments and variables in the calls of clients, one scope for each choice of elements and each value
+    /// of the data. The conditions exclude values for a choice of elements, unless they exclude all of them. A condition that is
+    /// not about data excludes clients and elements, unless it excludes all that are left. Then it is returned, too.
+    fn scopes<'c>(&self, clients: &'c [ClientInWorld]) -> (Vec<(&'c ClientInWorld, Scope)>, Vec<&PathCondition>) {
+        let sets = self.elements.iter().map(|(_, set)| set);
+        let used: BTreeSet<AnyDatum> = self.call.args.iter().chain(sets).flat_map(|e| self.data_of(*e)).collect();
+        let values = if used.is_empty() { vec![Val::Int(0)] } else { self.values() };
         let decided: Vec<(&PathCondition, BTreeSet<AnyDatum>)> =
             self.decided.iter().map(|d| (d, self.data_of(d.condition))).collect();
-        let hold = |scope: &Scope, is: &dyn Fn(&BTreeSet<AnyDatum>) -> bool| {
-            decided.iter().filter(|(_, data)| is(data)).all(|(d, _)| scope.decide(d.condition) == d.holds)
-        };
         let data: BTreeSet<AnyDatum> = used.iter().chain(decided.iter().flat_map(|(_, data)| data)).copied().collect();
-        let mut all: Vec<Scope> = values.iter().flat_map(|v| self.scopes_of(client, &data, *v)).collect();
-        all.retain(|scope| hold(scope, &BTreeSet::is_empty));
+        let with = |((n, client), v): ((usize, &ClientInWorld), &Val)| {
+            self.scopes_of(client, &data, *v).into_iter().map(move |scope| (n, scope))
+        };
+        let mut all: Vec<(usize, Scope)> =
+            clients.iter().enumerate().cartesian_product(&values).flat_map(with).collect();
+        let holds = |d: &PathCondition, scope: &Scope| scope.decide(d.condition) == d.holds;
+        let mut ignored = Vec::new();
+        for (d, _) in decided.iter().filter(|(_, data)| data.is_empty()) {
+            if all.iter().any(|(_, scope)| holds(d, scope)) {
+                all.retain(|(_, scope)| holds(d, scope));
+            } else {
+                ignored.push(*d);
+            }
+        }
         // A condition on other data does not exclude a value, because it may hold of other values.
-        let are_possible = |scope: &Scope| hold(scope, &|data| used.len() == 1 && data == used);
-        let chosen = |scope: &Scope| self.elements.iter().map(|(e, _)| e.eval(scope)).collect::<Vec<Val>>();
-        let possible: BTreeSet<Vec<Val>> = all.iter().filter(|scope| are_possible(scope)).map(chosen).collect();
-        all.retain(|scope| are_possible(scope) || !possible.contains(&chosen(scope)));
-        all
+        let are_possible = |scope: &Scope| {
+            decided.iter().filter(|(_, data)| used.len() == 1 && *data == used).all(|(d, _)| holds(d, scope))
+        };
+        let chosen =
+            |(n, scope): &(usize, Scope)| (*n, self.elements.iter().map(|(e, _)| e.eval(scope)).collect::<Vec<Val>>());
+        let possible: BTreeSet<(usize, Vec<Val>)> = all.iter().filter(|(_, s)| are_possible(s)).map(chosen).collect();
+        all.retain(|one| are_possible(&one.1) || !possible.contains(&chosen(one)));
+        (all.into_iter().map(|(n, scope)| (&clients[n], scope)).collect(), ignored)
     }
 
     /// Returns the scopes in which each of these data has this value, one for each choice of elements.
