@@ -10,13 +10,15 @@ use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, nodes};
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::rewrite::edit::{Edited, Edits, calls};
+use mowgli_core::simple::Over;
 use mowgli_core::term::body::{Bodies, Body, bodies, body};
 use mowgli_core::term::implementation::Implementation;
 use mowgli_core::term::lemma::{Lemma, call, index, number, value};
-use mowgli_core::term::parts::Parts;
+use mowgli_core::term::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::term::shape::shapes;
 use mowgli_core::value::Val;
 use mowgli_judge::algebra::{Spec, po};
-use mowgli_libraries::bal::{BalOverSv, Method as Barrier};
+use mowgli_libraries::bal::{BAL, BalOverSv, Method as Barrier};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::lock::Method as Lock;
@@ -36,11 +38,12 @@ use mowgli_prove::smt::solve::{Effort, Query, SolverAnswer, SolverLimit, SolverP
 use mowgli_prove::smt::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::template::source::ProofSource;
 use mowgli_prove::theorems::{polls, robust};
+use mowgli_rdma::RdmaStamp::aMF;
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 use mowgli_x86::tso::Method as Tso;
 
-use crate::common::{ByTwo, source};
+use crate::common::{ByTwo, OtherShapes, source};
 use crate::needs::{Layer, Need, trial};
 
 /// The version for which the tests were written.
@@ -49,7 +52,7 @@ const VERSION: &str = "4.8.12";
 /// Lists the tests that need a solver.
 pub fn trials() -> Vec<Trial> {
     use Layer::{Long, Quick};
-    let tests: [(&str, Layer, fn()); 34] = [
+    let tests: [(&str, Layer, fn()); 35] = [
         ("sv_is_proved", Quick, sv_is_proved),
         ("a_fence_of_puts_is_not_proved", Quick, a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", Long, less_below_proves_less),
@@ -79,6 +82,7 @@ pub fn trials() -> Vec<Trial> {
         ("barriers_are_proved", Long, barriers_are_proved),
         ("the_barrier_for_puts_is_proved", Long, the_barrier_for_puts_is_proved),
         ("no_broken_barrier_is_proved", Long, no_broken_barrier_is_proved),
+        ("questions_about_members_have_sorts", Quick, questions_about_members_have_sorts),
         ("robustness_is_proved", Long, robustness_is_proved),
         ("no_variant_of_robustness_is_proved", Long, no_variant_of_robustness_is_proved),
         ("waits_to_polls_is_proved", Long, waits_to_polls_is_proved),
@@ -789,6 +793,29 @@ fn no_broken_barrier_is_proved() {
     let proof = shown(entry, Arc::new(sees_what_it_counted()), 2);
     assert!(!proof.is_proved());
     assert!(open(&proof).contains(&"round' inside hb"), "{:?} {:?}", open(&proof), proof.errors);
+}
+
+/// A promise of each member is indexed by threads. Rounds are counted, also if the body counts nothing and goes through no member.
+fn questions_about_members_have_sorts() {
+    let all = catalogue();
+    let bal = named(&all, "bal").unwrap();
+    let count = |x: Expr| x.part("count", [me()]);
+    let asked = |specification: &Libraries, bodies: Bodies| {
+        let parts = parts! { x => for t in (members(x)) { x.part("count", [t]) => ObjectTerm::new(sv::SV); } };
+        let implementation = Arc::new(Over::<Barrier>::terms_of(BAL, bodies).with_parts(parts));
+        let options = ProofOptions { limit: SolverLimit::of(SolverLimit::SECOND), executions: 1_000, ..of_theorems() };
+        let proof = prove(&ProofSource { specification, ..source(bal, implementation) }, &options);
+        let results: Vec<String> = proof.rows.iter().map(ObligationResult::result).collect();
+        assert!(results.iter().any(|result| result.starts_with("unknown")), "{results:?} {:?}", errors(&proof));
+        assert!(results.iter().all(|result| !result.contains("failed")), "{results:?}");
+    };
+    let of_each = shapes! { Barrier: BAR { x } by members(x) => { for _t in (members(x)) { aMF } } };
+    let by_members = bal.specification.clone().reshaped(BAL, OtherShapes(of_each.clone()));
+    asked(&by_members, bodies! { Barrier: BAR { x } by members(x) => { Sv::read(count(x)); } });
+    asked(
+        &bal.specification,
+        bodies! { Barrier: BAR { x } by members(x) => { Sv::gf(all_nodes()); Sv::read(count(x)); } },
+    );
 }
 
 /// Returns the barrier that goes on when the others have come as often as its thread had before.

@@ -62,6 +62,7 @@ impl LibraryTheory<'_> {
         let has_lemmas = !self.source.implementation.lemmas().is_empty();
         has_lemmas
             || self.has_assumptions()
+            || self.counts_rounds()
             || !self.added().is_empty()
             || self.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
@@ -152,7 +153,7 @@ impl LibraryTheory<'_> {
 
     /// True if it matters which threads take part in objects.
     fn has_objects(&self) -> bool {
-        !self.kinds.iter().all(|kind| objects_of(kind).is_empty())
+        self.counts_rounds() || !self.kinds.iter().all(|kind| objects_of(kind).is_empty())
     }
 
     /// Returns the formula "the thread of the call, and some last thread, take part in its objects", if that matters.
@@ -274,14 +275,18 @@ impl LibraryTheory<'_> {
         objects.into_iter().map(|i| app(MEMBER_AT, [location(i, call), node.clone()])).collect()
     }
 
+    /// True if the library admits executions in rounds only.
+    fn counts_rounds(&self) -> bool {
+        self.source.specification.get(self.source.library).is_some_and(|library| library.has_rounds())
+    }
+
     /// Returns the obligations that every thread that takes part in the object of a call reaches the round of the call.
     /// There are none if the library also has other executions.
     ///
     /// # Errors
     /// If it is unknown which threads take part.
     pub(crate) fn rounds(&self) -> Result<Vec<Obligation>, Refusal> {
-        let specified = self.source.specification.get(self.source.library);
-        if !specified.is_some_and(|library| library.has_rounds()) {
+        if !self.counts_rounds() {
             return Ok(Vec::new());
         }
         let [c, t, d] = ["c", "t", "d"].map(symbol);

@@ -10,7 +10,7 @@ use crate::template::kind::{Kind, Read, Role, Write};
 use crate::template::pattern::{Each, Leaf, Members};
 
 use super::family::TypedSubs;
-use super::symbols::{ABS, LAST, SUB, ended, happens_in, image, location, own, place_of, the, thread};
+use super::symbols::{ABS, LAST, SUB, ended, happens_in, image, location, own, place_of, place_sort, the, thread};
 use super::values::{datum_of, leaf_of};
 use super::{LibraryTheory, library};
 
@@ -190,20 +190,23 @@ impl LibraryTheory<'_> {
         promise: &Role,
         role: &Role,
     ) -> Result<Option<(Vec<Obligation>, usize)>, Refusal> {
-        // A promise without an index set can be represented by the last of the subevents for threads, but not by those
+        // A promise that is not indexed by nodes can be represented by the last of the subevents for threads, but not by those
         // for nodes.
-        if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
+        let is_for_nodes = |r: &Role| matches!(r.each, Some(Each::Nodes(_)));
+        if (!is_for_nodes(promise) && is_for_nodes(role)) || may_be_none(role) {
             return Ok(None);
         }
-        let [c, n, k] = ["c", "n", "k"].map(symbol);
-        let given = self.valid(kind, promise, &c, &n);
+        let [c, index, k] = ["c", "n", "k"].map(symbol);
+        let sort = place_sort(promise.each);
+        let n = if sort == "Node" { index.clone() } else { own(&c) };
+        let given = self.valid(kind, promise, &c, &index);
         let place = |r: &Role, at: &Term| place_of(r, &c, at, &last_of(r, &c));
         let the = |r: &Role, at: &Term| the(r, &c, &place(r, at));
         let stamp = |r: &Role, at: &Term| -> Result<(String, Option<Term>), Refusal> {
             let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
             Ok((r.family.clone(), node))
         };
-        let of = [("c", "Call"), ("n", "Node"), ("k", "Node")];
+        let of = [("c", "Call"), ("n", sort), ("k", "Node")];
         let mut all = Vec::new();
         let mut plain = 0;
         let image = the(role, &n);
@@ -233,8 +236,7 @@ impl LibraryTheory<'_> {
                 for (one, at) in roles.flat_map(|r| places.iter().map(move |at| (r, at))) {
                     let (f, m) = stamp(one, at)?;
                     let keeps = ordered((&f, m));
-                    let is_for_nodes = matches!(one.each, Some(Each::Nodes(_)));
-                    let is_it = one.name == role.name && (at == &n || !is_for_nodes);
+                    let is_it = one.name == role.name && (at == &n || !is_for_nodes(one));
                     let it = the(one, at);
                     let edge = if is_before { [it, image.clone()] } else { [image.clone(), it] };
                     let reaches = if is_it { truth(true) } else { app("hb", &edge) };
