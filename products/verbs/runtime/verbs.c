@@ -114,13 +114,18 @@ void mw_verbs_state(void)
 	}
 	for (int i = 0; i < region_count; i++) mw_state(&regions[i]->is_gone, sizeof regions[i]->is_gone);
 }
+static int receives_at(const struct awaited *w, uintptr_t at, size_t n)
+{
+	int is_there = 0;
+	for (int i = 0; i < w->count; i++) is_there |= at < w->to[i].addr + w->to[i].length && w->to[i].addr < at + n;
+	return is_there;
+}
 /* The card writes it when a message comes. For a receive that is posted behind the set-up the runtime does so at the poll. */
 static void touches_receive(const struct receives *r, int64_t early, uintptr_t at, size_t n)
 {
 	for (int k = 0; r->is_mine && k < r->count; k++)
-		for (int i = 0; r->posted - r->count + k >= early && i < r->queue[k].count; i++)
-			if (at < r->queue[k].to[i].addr + r->queue[k].to[i].length && r->queue[k].to[i].addr < at + n)
-				mw_unsure("memory of a receive that is used before its completion was polled");
+		if (r->posted - r->count + k >= early && receives_at(&r->queue[k], at, n))
+			mw_unsure("memory of a receive that is used before its completion was polled");
 }
 void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 {
@@ -135,12 +140,13 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
 	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
 }
+static int is_in_region(const struct region *r, uintptr_t at, size_t n)
+{
+	return at < (uintptr_t)r->mr.addr + r->mr.length && (uintptr_t)r->mr.addr < at + n;
+}
 int mw_is_registered(uintptr_t at, size_t n)
 {
-	for (int i = 0; i < region_count; i++) {
-		uintptr_t from = (uintptr_t)regions[i]->mr.addr;
-		if (at < from + regions[i]->mr.length && from < at + n) return 1;
-	}
+	for (int i = 0; i < region_count; i++) if (is_in_region(regions[i], at, n)) return 1;
 	return 0;
 }
 void mw_verbs_lines(void)
@@ -225,6 +231,21 @@ static void operations_ended(void)
 	for (int i = 0; i < open_count; i++)
 		mw_line("o %lu %lu %ld %s\n", (unsigned long)open_operations[i].at, (unsigned long)open_operations[i].size, (long)open_operations[i].k, freed_at[i]);
 }
+static void stays_open(uint64_t at, uint64_t size, int64_t k)
+{
+	if (open_count == OPEN) mw_end('x', "more than %d operations to memory that a thread frees", OPEN);
+	mw_places(freed_at[open_count]);
+	open_operations[open_count].at = at;
+	open_operations[open_count].size = size;
+	open_operations[open_count++].k = k;
+}
+/* True of memory that the card of this node knows. */
+static int is_of_card(uintptr_t at, size_t n)
+{
+	int is_known = 0;
+	for (int i = 0; i < region_count; i++) is_known |= regions[i]->node == mw_node() && is_in_region(regions[i], at, n);
+	return is_known;
+}
 void mw_verbs_frees(uintptr_t at, size_t n)
 {
 	for (int i = 0; i < pair_count; i++)
@@ -235,16 +256,16 @@ void mw_verbs_frees(uintptr_t at, size_t n)
 					mw_end('m', "frees memory of the operation of {%lx,%lx,%lx,%lx} before its completion was polled", s->place[0], s->place[1],
 						s->place[2], s->place[3]);
 			}
-	if (!mw_is_registered(at, n) || mw_thread == EPILOGUE) return;
+	if (!is_of_card(at, n) || mw_thread == EPILOGUE) return;
 	int64_t landed;
-	for (int64_t k = 0; (landed = mw_ask("landed %lu %zu %ld", GLOBAL(at), n, (long)k)) >= 0; k++) {
-		if (landed) continue;
-		if (open_count == OPEN) mw_end('x', "more than %d operations to memory that a thread frees", OPEN);
-		mw_places(freed_at[open_count]);
-		open_operations[open_count].at = GLOBAL(at);
-		open_operations[open_count].size = n;
-		open_operations[open_count++].k = k;
-	}
+	for (int64_t k = 0; (landed = mw_ask("landed %lu %zu %ld", GLOBAL(at), n, (long)k)) >= 0; k++) if (!landed) stays_open(GLOBAL(at), n, k);
+	mw_call("freed %lu %zu", GLOBAL(at), n);
+	/* The messages that have the receives there, by the numbers of their queue pairs. */
+	for (int i = 0; i < pair_count; i++)
+		for (int k = 0; k < pairs[i]->own.count; k++) {
+			int64_t message = pairs[i]->now.received + k;
+			if (receives_at(&pairs[i]->own.queue[k], at, n) && !mw_ask("received %u %ld", pairs[i]->qp.qp_num, (long)message)) stays_open(pairs[i]->qp.qp_num, 0, message);
+		}
 }
 
 /* Posting. */

@@ -91,7 +91,8 @@ impl Cells {
     }
 }
 
-fn overlap((a, n): (u64, u64), (b, m): (u64, u64)) -> bool {
+/// True if two ranges have a byte in common.
+pub(crate) fn overlap((a, n): (u64, u64), (b, m): (u64, u64)) -> bool {
     a < b + m && b < a + n
 }
 

@@ -30,7 +30,7 @@ use mowgli_rdma::network::{Order, Remote};
 use mowgli_rdma::way::{WORDS, Way};
 use mowgli_rdma::{Network, crash, tso};
 
-use crate::cells::{Cells, Copy, Mixed, Uses};
+use crate::cells::{Cells, Copy, Mixed, Uses, overlap};
 use crate::error::Error;
 use crate::lines::Lines;
 use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, name_of, places};
@@ -189,7 +189,9 @@ pub(crate) struct CompiledProgram {
     large: BTreeSet<(u32, i64)>,
     /// Registered memory that threads free.
     freed: BTreeSet<(u64, u64)>,
-    /// The operations to it.
+    /// Messages to queue pairs, of whose receives a thread frees the memory.
+    freed_receives: BTreeSet<(u32, i64)>,
+    /// The operations to such memory.
     pub(crate) landings: Vec<Landing>,
     /// Those of the call that is expanded.
     expanded_landings: Vec<usize>,
@@ -201,9 +203,26 @@ pub(crate) struct CompiledProgram {
 #[derive(PartialEq, Eq)]
 pub(crate) struct Landing {
     thread: usize,
-    at: (u64, u64),
+    reaches: Reach,
     pub(crate) places: CallStack,
 }
+
+/// The memory that an operation reaches at the other side.
+#[derive(PartialEq, Eq)]
+enum Reach {
+    /// It writes these ranges, the words of each in any order. Who frees one writes `FREED` there, so another last value is from later.
+    Writes(Vec<(u64, u64)>),
+    /// It reads, too. A word arrives before it does.
+    Reads(u64, u64),
+    /// The receive that this message to a queue pair has.
+    Receive(u32, i64),
+}
+
+/// The value of memory that is freed.
+const FREED: i64 = 0x6d6f_7767_6c69_dead;
+
+/// Who frees memory names a message to a queue pair as memory of this size.
+const RECEIVE: u64 = 0;
 
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
 struct OpenOperations {
@@ -278,6 +297,7 @@ impl CompiledProgram {
             has_keys,
             large: BTreeSet::new(),
             freed: BTreeSet::new(),
+            freed_receives: BTreeSet::new(),
             landings: Vec::new(),
             expanded_landings: Vec::new(),
             sites: BTreeMap::new(),
@@ -511,6 +531,10 @@ impl CompiledProgram {
                 .zip(v.parse().ok())
                 .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
             ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
+            ["freed", at, size] => at.parse().ok().zip(size.parse().ok()).map(|memory| {
+                let words = (0..self.landings.len()).flat_map(|id| self.written_by(id, memory)).collect::<BTreeSet<_>>();
+                words.into_iter().map(|x| tso::Method::Write { x, v: Val::Int(FREED) }.into()).collect()
+            }),
             ["spawn", k, function, argument, node] => k
                 .parse()
                 .ok()
@@ -644,33 +668,79 @@ impl CompiledProgram {
         self.has_keys && !writes_relaxed
     }
 
-    /// Lists the operations to memory that a thread frees.
-    pub(crate) fn landings_in(&self, (at, size): (u64, u64)) -> Vec<usize> {
-        let is_there = |(_, l): &(usize, &Landing)| l.at.0 < at + size && at < l.at.0 + l.at.1;
-        self.landings.iter().enumerate().filter(is_there).map(|(k, _)| k).collect()
+    /// Returns the operation number `k` to memory that a thread frees.
+    fn landing_in(&self, (at, size): (u64, u64), k: usize) -> Option<usize> {
+        let is_there = |l: &Landing| match &l.reaches {
+            Reach::Writes(all) => all.iter().any(|range| overlap(*range, (at, size))),
+            Reach::Reads(from, n) => overlap((*from, *n), (at, size)),
+            Reach::Receive(pair, message) => size == RECEIVE && (u64::from(*pair), *message) == (at, k as i64),
+        };
+        let mut all = (0..self.landings.len()).filter(|id| is_there(&self.landings[*id]));
+        if size == RECEIVE { all.next() } else { all.nth(k) }
     }
 
-    /// Returns the word that tells that an operation has reached memory that a thread frees; `None` if it reaches no such memory.
-    fn landing(&mut self, thread: usize, op: &PostedOperation<'_>, places: &CallStack, to: u8) -> Option<Loc> {
-        let at = (op.remote, op.size);
-        if !self.freed.iter().any(|(from, n)| at.0 < from + n && *from < at.0 + at.1) {
-            return None;
-        }
-        let own = Landing { thread, at, places: places.clone() };
+    /// Adds an operation if it reaches memory that a thread frees, and returns its number.
+    fn landing(&mut self, thread: usize, reaches: Reach, places: &CallStack) -> Option<usize> {
+        let is_freed = |range: &(u64, u64)| self.freed.iter().any(|freed| overlap(*range, *freed));
+        let is_there = match &reaches {
+            Reach::Writes(all) => all.iter().any(is_freed),
+            Reach::Reads(from, n) => is_freed(&(*from, *n)),
+            Reach::Receive(pair, message) => self.freed_receives.contains(&(*pair, *message)),
+        };
+        let own = Landing { thread, reaches, places: places.clone() };
         let known = self.landings.iter().position(|l| *l == own);
-        let id = known.unwrap_or_else(|| {
-            self.is_stale = true;
-            self.landings.push(own);
-            self.landings.len() - 1
+        let id = is_there.then(|| {
+            known.unwrap_or_else(|| {
+                self.is_stale = true;
+                self.landings.push(own);
+                self.landings.len() - 1
+            })
         });
-        self.expanded_landings.push(id);
-        Some(self.word(&format!("landed_{}", id + 1), to, 0))
+        self.expanded_landings.extend(id);
+        id
+    }
+
+    /// Returns the word that stands for what no thread uses of the memory that an operation writes.
+    fn rest(&mut self, id: usize, to: u8) -> Loc {
+        self.word(&format!("rest_{}", id + 1), to, 0)
+    }
+
+    /// Lists the words in memory that a thread frees which an operation writes.
+    pub(crate) fn written_by(&self, id: usize, memory: (u64, u64)) -> Vec<Loc> {
+        let Reach::Writes(all) = &self.landings[id].reaches else { return Vec::new() };
+        let cells = all.iter().flat_map(|(at, size)| self.cells.in_range(*at, *size));
+        let freed = cells.filter(|cell| overlap(*cell, memory)).map(|(at, _)| self.loc(at));
+        let rest = Loc::new(&format!("rest_{}", id + 1));
+        freed.chain(self.hidden.contains_key(&rest).then_some(rest)).collect()
+    }
+
+    /// Lists all such words.
+    pub(crate) fn written_where_freed(&self) -> BTreeSet<Loc> {
+        let each = |id| self.freed.iter().flat_map(move |memory| self.written_by(id, *memory));
+        (0..self.landings.len()).flat_map(each).collect()
+    }
+
+    /// Returns the operation among `lands` that has reached memory after it was freed there, if one has.
+    pub(crate) fn lands_later(
+        &self,
+        (memory, k): ((u64, u64), usize),
+        lands: &dyn Fn(usize) -> bool,
+        last: &dyn Fn(Loc) -> Option<Val>,
+    ) -> Option<usize> {
+        let id = self.landing_in(memory, k).filter(|id| lands(*id))?;
+        let is_written = |x: &Loc| last(*x) != Some(Val::Int(FREED));
+        let is_later = match self.landings[id].reaches {
+            Reach::Writes(_) => self.written_by(id, memory).iter().any(is_written),
+            _ => true,
+        };
+        is_later.then_some(id)
     }
 
     fn operation(&mut self, thread: usize, op: &PostedOperation<'_>, places: &CallStack) -> Result<Vec<Call>, String> {
         let (usual, node, to) = self.way(thread, op.pair)?;
         let way = Way { strict: self.is_strict(op), ..usual };
         let network = self.network;
+        let silent = Val::from(Way { signalled: false, ..way });
         if op.message >= 0 && network.remote(Remote::Write, Remote::Write) < Order::Issued {
             return Err(format!("a SEND or a WRITE with immediate on {network}, where writes arrive in any order,"));
         }
@@ -687,9 +757,17 @@ impl CompiledProgram {
         let strict = network.remote(Remote::Write, Remote::Write) < Order::Placed;
         let notice = Val::from(Way { signalled: op.signaled, strict, ..way });
         let last = of(op.signaled && !is_message);
+        if ["read", "cas", "faa"].contains(&op.kind)
+            && let Some(id) = self.landing(thread, Reach::Reads(op.remote, op.size), places)
+        {
+            // A queue pair keeps the order of its operations, so no word is there later than what the operation does.
+            let (landed, one) = (self.word(&format!("landed_{}", id + 1), to, 0), self.constant(node, 1));
+            calls.push(self.put(silent, vec![(landed, one)], node, to)?);
+        }
         match op.kind {
             "write" | "writeimm" if op.size > 0 || !is_message => {
-                let rows = self.rows(op, &[(op.remote, op.size)], node)?;
+                let mut rows = self.rows(op, &[(op.remote, op.size)], node)?;
+                self.lands(thread, vec![(op.remote, op.size)], places, (&mut rows, node, to));
                 calls.push(self.put(last, rows, node, to)?);
             }
             "read" => {
@@ -717,17 +795,31 @@ impl CompiledProgram {
             }
             _ => {}
         }
-        // A queue pair keeps the order of its operations, so this word comes behind what the operation does.
-        let landing = if op.kind.starts_with("send") { None } else { self.landing(thread, op, places, to) };
-        if let Some(landed) = landing {
-            let one = self.constant(node, 1);
-            calls.push(self.put(of(false), vec![(landed, one)], node, to)?);
-        }
         if is_message {
-            calls.extend(self.message(op, (of(false), notice), node, to)?);
+            calls.extend(self.message(thread, (op, places), (silent, notice), (node, to))?);
         }
         // Until the world has its words, nothing is done with them.
         Ok(if self.is_stale { Vec::new() } else { calls })
+    }
+
+    /// Notes an operation that writes memory which a thread frees, and adds the word for the rest of its data to its rows.
+    fn lands(
+        &mut self,
+        thread: usize,
+        ranges: Vec<(u64, u64)>,
+        places: &CallStack,
+        (rows, node, to): (&mut Vec<(Loc, Loc)>, u8, u8),
+    ) {
+        let (mut size, mut used) = (0, 0);
+        for &(at, n) in &ranges {
+            (size, used) = (size + n, used + self.cells.in_range(at, n).map(|(_, n)| n).sum::<u64>());
+        }
+        if let Some(id) = self.landing(thread, Reach::Writes(ranges), places)
+            && used < size
+            && rows.len() < WORDS
+        {
+            rows.push((self.rest(id, to), self.constant(node, 1)));
+        }
     }
 
     /// Returns a word that stands for memory of a node that no thread reads.
@@ -797,22 +889,28 @@ impl CompiledProgram {
     /// Returns the puts of a message: its data to an inbox of the other side, and behind them a word that tells of it.
     fn message(
         &mut self,
-        op: &PostedOperation<'_>,
+        thread: usize,
+        (op, places): (&PostedOperation<'_>, &CallStack),
         (silent, w): (Val, Val),
-        node: u8,
-        to: u8,
+        (node, to): (u8, u8),
     ) -> Result<Vec<Call>, String> {
         let (is_write, has_imm) = (op.kind == "writeimm", op.kind.ends_with("imm"));
         let peer = self.peer(op.pair);
         let mut calls = Vec::new();
-        // A receive that is posted before the threads begin has a place, to which the card writes as a WRITE does.
-        let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1));
-        let place = queue.and_then(|queue| self.made.receives.get(queue)?.get(op.message as usize)).cloned();
+        let place = self.receive(peer, op.message).cloned();
         let place = place.filter(|place| !is_write && place.iter().map(|(_, n)| n).sum::<u64>() >= op.size);
-        let place = place.filter(|_| !self.large.contains(&(peer, op.message)));
         let is_placed = place.is_some();
+        if !is_write && !is_placed && op.size > 0 {
+            self.landing(thread, Reach::Receive(peer, op.message), places);
+        }
         if let Some(place) = place {
-            let rows = self.rows(op, &place, node)?;
+            let mut rows = self.rows(op, &place, node)?;
+            let (mut left, mut ranges) = (op.size, Vec::new());
+            for &(at, n) in &place {
+                ranges.push((at, n.min(left)));
+                left -= n.min(left);
+            }
+            self.lands(thread, ranges, places, (&mut rows, node, to));
             if rows.len() > WORDS {
                 self.is_stale |= self.large.insert((peer, op.message));
                 let is_there = |c: &Copy| place.iter().any(|(at, n)| *at <= c.to && c.to + c.size <= at + n);
@@ -846,6 +944,14 @@ impl CompiledProgram {
         let source = self.constant(node, notice);
         calls.push(tso::Method::PutBy { w, x: arrived, y: source }.into());
         Ok(calls)
+    }
+
+    /// Returns the memory of the receive for a message, to which the card writes as a WRITE does: that of one which is posted before the
+    /// threads begin.
+    fn receive(&self, peer: u32, message: i64) -> Option<&Vec<(u64, u64)>> {
+        let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1))?;
+        let is_at_poll = self.large.contains(&(peer, message));
+        self.made.receives.get(queue)?.get(message as usize).filter(|_| !is_at_poll)
     }
 
     /// Returns the number of the queue pair at the other side.
@@ -1072,8 +1178,20 @@ impl CompiledProgram {
             "landed" => {
                 let memory = (x, number(2) as u64);
                 self.is_stale |= self.freed.insert(memory);
-                let Some(id) = self.landings_in(memory).get(number(3) as usize).copied() else { return Ok(-1) };
+                let Some(id) = self.landing_in(memory, number(3) as usize) else { return Ok(-1) };
+                if let Reach::Writes(_) = self.landings[id].reaches {
+                    return Ok(0);
+                }
                 let x = self.word(&format!("landed_{}", id + 1), self.made.threads[thread].0, 0);
+                tso::Method::Read { x }.into()
+            }
+            "received" => {
+                let message = (x as u32, number(2));
+                if self.receive(message.0, message.1).is_some() {
+                    return Ok(1);
+                }
+                self.is_stale |= self.freed_receives.insert(message);
+                let x = self.word(&format!("arrived_{}_{}", message.0, message.1), self.made.threads[thread].0, 0);
                 tso::Method::Read { x }.into()
             }
             "arrived" | "inbox" => {

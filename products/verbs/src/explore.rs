@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::Node;
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::search::outcome::Outcome;
 use mowgli_core::term::script::Script;
 use mowgli_core::value::Val;
@@ -218,26 +218,24 @@ fn machine<'a>(
     Ok(if ask.races { machine.watching() } else { machine })
 }
 
-/// Lists the words that the code behind the last join reads. Once it has read another one, as it may on a path that first values do not
-/// take, these are all words.
+/// Lists the words that the code behind the last join reads, and those of operations to memory that is freed. Once it has read another
+/// one, as it may on a path that first values do not take, these are all words.
 fn observed(code: &CompiledProgram, world: &World) -> Vec<Cell> {
     let read: BTreeSet<u64> = if code.observes_all {
         code.cells.0.keys().copied().collect()
     } else {
         code.uses.read_at_the_end().flat_map(|(at, size)| code.cells.in_range(at, size).map(|(at, _)| at)).collect()
     };
-    let cell = |at: u64| {
-        let loc = code.loc(at);
-        Cell { loc, node: world.objects[&loc].node.unwrap_or(Node(1)) }
-    };
-    read.into_iter().map(cell).collect()
+    let mut words = code.written_where_freed();
+    words.extend(read.into_iter().map(|at| code.loc(at)));
+    words.into_iter().map(|loc| Cell { loc, node: world.objects[&loc].node.unwrap_or(Node(1)) }).collect()
 }
 
 /// Runs the code behind the last join, with these last values in memory. Returns `None` if it makes a false assumption, if a limit
 /// cuts it short, or if it reads a word without a value, which begins another round.
 fn epilogue(
     code: &mut CompiledProgram,
-    value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
+    value: &dyn Fn(Loc) -> Option<Val>,
 ) -> Option<(RecordedValues, Option<Failed>)> {
     let mut results = Vec::new();
     if !code.process.has_epilogue {
@@ -324,13 +322,13 @@ fn finished(
             stuck.entry(waits).or_insert(seek);
             continue;
         }
-        if let Some((thread, (kind, places, what))) = freed_under_way(code, &endings) {
+        let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
+        if let Some((thread, (kind, places, what))) = freed_under_way(code, &endings, &last) {
             let (place, node) = (code.lines.place(&places), code.made.threads[thread].0);
             let values = endings.into_iter().flat_map(|e| e.values).collect();
             fails((kind, place, what), Some((thread + 1, node)), values, seek);
             continue;
         }
-        let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
         let epilogue = epilogue(code, &last);
         match code.error.take() {
             Some(Error::Late(_)) => return Ok(Some(unfinished(code, world, &runs, begin))),
@@ -458,11 +456,15 @@ fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<St
 }
 
 /// Returns the thread that has freed memory that an operation reaches later, with the failure.
-fn freed_under_way(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<(usize, Failed)> {
+fn freed_under_way(
+    code: &mut CompiledProgram,
+    endings: &[ThreadEnding],
+    last: &dyn Fn(Loc) -> Option<Val>,
+) -> Option<(usize, Failed)> {
+    let lands = |id: usize| endings.iter().any(|e| e.lands.contains(&id));
     for ending in endings {
         for (memory, k, places) in &ending.messages.open {
-            let Some(id) = code.landings_in(*memory).get(*k).copied() else { continue };
-            if endings.iter().any(|e| e.lands.contains(&id)) {
+            if let Some(id) = code.lands_later((*memory, *k), &lands, last) {
                 let line = code.line(&code.landings[id].places.clone());
                 let what = format!("frees memory that the operation of {line} reaches later");
                 return Some((ending.thread, (FailureKind::Misuse, places.clone(), what)));
@@ -631,7 +633,8 @@ fn result(code: &mut CompiledProgram, observed: &[Cell], end: WalkEnd) -> RunRes
     if let Some(cause) = ends.iter().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
         return RunResult::Failed(cause);
     }
-    if let Some((thread, failed)) = freed_under_way(code, &ends) {
+    let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
+    if let Some((thread, failed)) = freed_under_way(code, &ends, &last) {
         return RunResult::Failed((Some(thread), failed));
     }
     if let WalkEnd::Stuck(still) = &end
@@ -639,7 +642,6 @@ fn result(code: &mut CompiledProgram, observed: &[Cell], end: WalkEnd) -> RunRes
     {
         return RunResult::Stuck(waiting(code, still));
     }
-    let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| finals[at]);
     match epilogue(code, &last) {
         None => RunResult::Discarded,
         Some((_, Some(failure))) => RunResult::Failed((None, failure)),

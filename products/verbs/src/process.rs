@@ -142,8 +142,8 @@ pub(crate) struct Messages {
     pub(crate) sent: Vec<(u32, i64, CallStack)>,
     /// The number of receives that it has posted to each receive queue.
     pub(crate) posted: Vec<(u64, i64)>,
-    /// The operations that had not reached memory when the thread freed it. Each has the memory, the number of the operation among those
-    /// to it, and the place of the free.
+    /// The operations that may not have reached memory when the thread freed it. Each has the memory, the number of the operation among those
+    /// to it, and the place of the free. A message to a queue pair, by its number, has the queue pair in the place of the memory, and the size 0.
     pub(crate) open: Vec<((u64, u64), usize, CallStack)>,
 }
 

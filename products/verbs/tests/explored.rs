@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 37] = [
+    let quick: [(&str, fn()); 38] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -94,6 +94,7 @@ pub fn trials() -> Vec<Trial> {
         ("options_do_not_leave_out_the_hooks", options_do_not_leave_out_the_hooks),
         ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
+        ("memory_outlives_the_operations_that_reach_it", memory_outlives_the_operations_that_reach_it),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
         ("failures_have_values_and_stuck_executions_have_steps", failures_have_values_and_stuck_executions_have_steps),
         ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
@@ -1408,6 +1409,41 @@ fn wrong_uses_of_memory_fail() {
     assert!(ran.code == 1 && ran.out.contains(both), "{}{}", ran.out, ran.err);
     let ran = explored("while (!look(&flag)) {}");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+}
+
+/// Asserts that `lifetimes.c` with these steps of client, other thread, server and set-up has this answer; an empty one says that nothing is
+/// wrong.
+fn has_lifetimes(cases: &[([&str; 4], &str)]) {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/node.h"));
+    let program = compiled(folder.path(), &file(folder.path(), "lifetimes.c", include_str!("device/lifetimes.c")), &[]);
+    for (steps, expected) in cases {
+        let ran = with("explore", &program, &[&["--"], &steps[..]].concat());
+        let is_found = ran.out.contains(if expected.is_empty() { "complete: " } else { expected });
+        assert!(ran.code == i32::from(!expected.is_empty()) && is_found, "{steps:?}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// Who has seen all words of an operation may free the memory. The words of a WRITE come in any order.
+fn memory_outlives_the_operations_that_reach_it() {
+    let later = "frees memory that the operation of lifetimes.c:13 (node.h:81) reaches later";
+    has_lifetimes(&[
+        (["1", "-", "f", "-"], later),
+        (["1", "-", "xf", "-"], ""),
+        (["2", "-", "yf", "-"], later),
+        (["2", "-", "xyf", "-"], ""),
+        (["3", "-", "xyf", "-"], later),
+        (["a", "-", "f", "-"], later),
+        (["a", "-", "xf", "-"], ""),
+        (["g", "-", "f", "-"], later),
+        // A receive is posted in the set-up, or by the thread.
+        (["s", "-", "f", "r"], later),
+        (["s", "-", "xf", "r"], ""),
+        (["s", "-", "Wf", "r"], ""),
+        (["s", "-", "rf", "-"], later),
+        (["s", "-", "rWf", "-"], ""),
+        (["-", "-", "rf", "-"], ""),
+    ]);
 }
 
 /// A SEND without a receive never completes, and queues that are full say so.

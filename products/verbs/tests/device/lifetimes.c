@@ -1,0 +1,67 @@
+/* Memory and queue pairs that operations need, and when they end. Each argument is what a part of the program does, one letter a step: the
+ * client, another thread of its node, the server, and the end of the set-up. */
+#include "node.h"
+static volatile uint64_t *own, *there, posted, done;
+static struct node one, two;
+static struct ibv_qp *qp, *end;
+static struct ibv_cq *queue;
+static void posts(enum ibv_wr_opcode kind, unsigned words)
+{
+	struct request r;
+	request(&r, kind, IBV_SEND_SIGNALED, &one, (void *)own, 8 * words, &two, (void *)there);
+	if (kind == IBV_WR_ATOMIC_FETCH_AND_ADD) r.wr.wr.atomic.compare_add = 1;
+	post(qp, &r);
+}
+static void receives(void)
+{
+	struct ibv_sge s = { (uintptr_t)there, 8, two.mr->lkey };
+	struct ibv_recv_wr *bad, w = { .sg_list = &s, .num_sge = 1 };
+	if (ibv_post_recv(end, &w, &bad)) abort();
+}
+static void step(char what)
+{
+	struct ibv_wc wc;
+	switch (what) {
+	case '1': case '2': case '3': posts(IBV_WR_RDMA_WRITE, what - '0'); break;
+	case 'a': posts(IBV_WR_ATOMIC_FETCH_AND_ADD, 1); break;
+	case 'g': posts(IBV_WR_RDMA_READ, 1); break;
+	case 's': posts(IBV_WR_SEND, 1); break;
+	case 'r': receives(); break;
+	case 'w': wait_for_one(qp); break;
+	case 'W': wait_for_one(end); break;
+	case 'p': posted = 1; break;
+	case 'P': while (!posted) {} break;
+	case 'd': done = 1; break;
+	case 'D': while (!done) {} break;
+	case 'x': while (!there[0]) {} break;
+	case 'y': while (!there[1]) {} break;
+	case 'f': free((void *)there); break;
+	case 'F': free((void *)own); break;
+	case 'q': ibv_destroy_qp(qp); break;
+	case 'Q': ibv_destroy_qp(end); break;
+	case 'c': ibv_destroy_cq(queue); break;
+	case 'C': ibv_poll_cq(queue, 1, &wc); break;
+	}
+}
+static void *steps(void *all)
+{
+	for (const char *at = all; *at; at++) step(*at);
+	return NULL;
+}
+int main(int count, char **all)
+{
+	if (count != 5) return 1;
+	own = calloc(8, 8);
+	there = calloc(8, 8);
+	own[0] = own[1] = own[2] = 7;
+	one = node_open(1, (void *)own, 64);
+	two = node_open(2, (void *)there, 64);
+	connect_nodes(&one, &two, &qp, &end);
+	queue = qp->send_cq;
+	steps(all[4]);
+	mowgli_node(1, steps, all[1]);
+	if (all[2][0] != '-') mowgli_node(1, steps, all[2]);
+	mowgli_node(2, steps, all[3]);
+	mowgli_join();
+	return 0;
+}
