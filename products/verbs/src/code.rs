@@ -56,7 +56,7 @@ pub(crate) struct ThreadEnding {
     pub(crate) thread: usize,
     pub(crate) values: RecordedValues,
     pub(crate) messages: Messages,
-    /// The operations that it has posted to memory that threads free, by their positions in `CompiledProgram::landings`.
+    /// The operations that it has posted and that need what threads end, by their positions in `CompiledProgram::landings`.
     pub(crate) lands: Vec<usize>,
     pub(crate) failure: Option<Failed>,
 }
@@ -110,7 +110,7 @@ impl ModelCall {
 /// The calls of the model that a batch is, and its end.
 struct Steps {
     calls: Vec<ModelCall>,
-    /// The operations among them to memory that threads free.
+    /// The operations among them that need what threads end.
     lands: Vec<usize>,
     end: RunEnd,
 }
@@ -187,11 +187,9 @@ pub(crate) struct CompiledProgram {
     has_keys: bool,
     /// Messages of more words than an operation moves, by the queue pair that receives them. They are written at the poll.
     large: BTreeSet<(u32, i64)>,
-    /// Registered memory that threads free.
-    freed: BTreeSet<(u64, u64)>,
-    /// Messages to queue pairs, of whose receives a thread frees the memory.
-    freed_receives: BTreeSet<(u32, i64)>,
-    /// The operations to such memory.
+    /// The parts of nodes that threads end.
+    part_ends: BTreeSet<PartEnd>,
+    /// The operations that need them.
     pub(crate) landings: Vec<Landing>,
     /// Those of the call that is expanded.
     expanded_landings: Vec<usize>,
@@ -199,7 +197,7 @@ pub(crate) struct CompiledProgram {
     pub(crate) sites: BTreeMap<(usize, StateName), CallSite>,
 }
 
-/// An operation to memory that a thread frees: the thread, what it reaches, and its place.
+/// An operation that needs a part of the other side which a thread ends, for example memory that it frees.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Landing {
     thread: usize,
@@ -207,22 +205,25 @@ pub(crate) struct Landing {
     pub(crate) places: CallStack,
 }
 
-/// The memory that an operation reaches at the other side.
+/// A part of the other side that an operation needs.
 #[derive(PartialEq, Eq)]
 enum Reach {
     /// It writes these ranges, the words of each in any order. Who frees one writes `FREED` there, so another last value is from later.
     Writes(Vec<(u64, u64)>),
-    /// It reads, too. A word arrives before it does.
-    Reads(u64, u64),
-    /// The receive that this message to a queue pair has.
-    Receive(u32, i64),
+    /// It needs this memory. A word arrives before the operation.
+    Needs(u64, u64),
+    /// It comes by this queue pair. A word arrives before it.
+    Pair(u64),
+    /// It needs the receive for this message to a queue pair.
+    Receive(u64, u64),
 }
+
+/// The end of a part of a node: memory is freed or deregistered, a queue pair is destroyed, or the memory of a receive for a message is
+/// freed. The letter is that of the runtime, and the numbers are those of [`Reach`].
+pub(crate) type PartEnd = (char, (u64, u64));
 
 /// The value of memory that is freed.
 const FREED: i64 = 0x6d6f_7767_6c69_dead;
-
-/// Who frees memory names a message to a queue pair as memory of this size.
-const RECEIVE: u64 = 0;
 
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
 struct OpenOperations {
@@ -296,8 +297,7 @@ impl CompiledProgram {
             network,
             has_keys,
             large: BTreeSet::new(),
-            freed: BTreeSet::new(),
-            freed_receives: BTreeSet::new(),
+            part_ends: BTreeSet::new(),
             landings: Vec::new(),
             expanded_landings: Vec::new(),
             sites: BTreeMap::new(),
@@ -668,35 +668,34 @@ impl CompiledProgram {
         self.has_keys && !writes_relaxed
     }
 
-    /// Returns the operation number `k` to memory that a thread frees.
-    fn landing_in(&self, (at, size): (u64, u64), k: usize) -> Option<usize> {
-        let is_there = |l: &Landing| match &l.reaches {
-            Reach::Writes(all) => all.iter().any(|range| overlap(*range, (at, size))),
-            Reach::Reads(from, n) => overlap((*from, *n), (at, size)),
-            Reach::Receive(pair, message) => size == RECEIVE && (u64::from(*pair), *message) == (at, k as i64),
+    /// Returns the operation number `k` that needs what a thread ends.
+    fn landing_in(&self, (kind, part): PartEnd, k: usize) -> Option<usize> {
+        let is_there = |l: &Landing| match (&l.reaches, kind) {
+            (Reach::Writes(all), 'f') => all.iter().any(|range| overlap(*range, part)),
+            (Reach::Needs(at, n), 'f' | 'd') => overlap((*at, *n), part),
+            (Reach::Pair(pair), 'q') => *pair == part.0,
+            (Reach::Receive(pair, message), 'r') => (*pair, *message) == part,
+            _ => false,
         };
-        let mut all = (0..self.landings.len()).filter(|id| is_there(&self.landings[*id]));
-        if size == RECEIVE { all.next() } else { all.nth(k) }
+        (0..self.landings.len()).filter(|id| is_there(&self.landings[*id])).nth(k)
     }
 
-    /// Adds an operation if it reaches memory that a thread frees, and returns its number.
-    fn landing(&mut self, thread: usize, reaches: Reach, places: &CallStack) -> Option<usize> {
-        let is_freed = |range: &(u64, u64)| self.freed.iter().any(|freed| overlap(*range, *freed));
-        let is_there = match &reaches {
-            Reach::Writes(all) => all.iter().any(is_freed),
-            Reach::Reads(from, n) => is_freed(&(*from, *n)),
-            Reach::Receive(pair, message) => self.freed_receives.contains(&(*pair, *message)),
-        };
+    /// True if a thread ends such a part in some run.
+    fn may_end(&self, kind: char, part: (u64, u64)) -> bool {
+        let is_part = |other: (u64, u64)| other == part || "fd".contains(kind) && overlap(other, part);
+        self.part_ends.iter().any(|(own, other)| *own == kind && is_part(*other))
+    }
+
+    /// Adds an operation that needs a part which a thread ends, and returns its number.
+    fn landing(&mut self, thread: usize, reaches: Reach, places: &CallStack) -> usize {
         let own = Landing { thread, reaches, places: places.clone() };
         let known = self.landings.iter().position(|l| *l == own);
-        let id = is_there.then(|| {
-            known.unwrap_or_else(|| {
-                self.is_stale = true;
-                self.landings.push(own);
-                self.landings.len() - 1
-            })
+        let id = known.unwrap_or_else(|| {
+            self.is_stale = true;
+            self.landings.push(own);
+            self.landings.len() - 1
         });
-        self.expanded_landings.extend(id);
+        self.expanded_landings.push(id);
         id
     }
 
@@ -716,21 +715,22 @@ impl CompiledProgram {
 
     /// Lists all such words.
     pub(crate) fn written_where_freed(&self) -> BTreeSet<Loc> {
-        let each = |id| self.freed.iter().flat_map(move |memory| self.written_by(id, *memory));
+        let freed = || self.part_ends.iter().filter(|(kind, _)| *kind == 'f');
+        let each = |id| freed().flat_map(move |(_, memory)| self.written_by(id, *memory));
         (0..self.landings.len()).flat_map(each).collect()
     }
 
-    /// Returns the operation among `lands` that has reached memory after it was freed there, if one has.
+    /// Returns the operation number `k` that needs what a thread has ended, if it is among `lands` and came later.
     pub(crate) fn lands_later(
         &self,
-        (memory, k): ((u64, u64), usize),
+        (end, k): (PartEnd, usize),
         lands: &dyn Fn(usize) -> bool,
         last: &dyn Fn(Loc) -> Option<Val>,
     ) -> Option<usize> {
-        let id = self.landing_in(memory, k).filter(|id| lands(*id))?;
+        let id = self.landing_in(end, k).filter(|id| lands(*id))?;
         let is_written = |x: &Loc| last(*x) != Some(Val::Int(FREED));
         let is_later = match self.landings[id].reaches {
-            Reach::Writes(_) => self.written_by(id, memory).iter().any(is_written),
+            Reach::Writes(_) => self.written_by(id, end.1).iter().any(is_written),
             _ => true,
         };
         is_later.then_some(id)
@@ -757,10 +757,14 @@ impl CompiledProgram {
         let strict = network.remote(Remote::Write, Remote::Write) < Order::Placed;
         let notice = Val::from(Way { signalled: op.signaled, strict, ..way });
         let last = of(op.signaled && !is_message);
-        if ["read", "cas", "faa"].contains(&op.kind)
-            && let Some(id) = self.landing(thread, Reach::Reads(op.remote, op.size), places)
-        {
-            // A queue pair keeps the order of its operations, so no word is there later than what the operation does.
+        let (memory, pair) = ((op.remote, op.size), (u64::from(self.peer(op.pair)), 0));
+        let reads = ["read", "cas", "faa"].contains(&op.kind);
+        let has_memory = !op.kind.starts_with("send");
+        let needs = has_memory && (reads && self.may_end('f', memory) || self.may_end('d', memory));
+        let needed = [(needs, Reach::Needs(memory.0, memory.1)), (self.may_end('q', pair), Reach::Pair(pair.0))];
+        for (_, reaches) in needed.into_iter().filter(|(is_needed, _)| *is_needed) {
+            // A queue pair keeps the order of its operations, so no such word is there later than what the operation does.
+            let id = self.landing(thread, reaches, places);
             let (landed, one) = (self.word(&format!("landed_{}", id + 1), to, 0), self.constant(node, 1));
             calls.push(self.put(silent, vec![(landed, one)], node, to)?);
         }
@@ -810,14 +814,15 @@ impl CompiledProgram {
         places: &CallStack,
         (rows, node, to): (&mut Vec<(Loc, Loc)>, u8, u8),
     ) {
+        if !ranges.iter().any(|range| self.may_end('f', *range)) {
+            return;
+        }
         let (mut size, mut used) = (0, 0);
         for &(at, n) in &ranges {
             (size, used) = (size + n, used + self.cells.in_range(at, n).map(|(_, n)| n).sum::<u64>());
         }
-        if let Some(id) = self.landing(thread, Reach::Writes(ranges), places)
-            && used < size
-            && rows.len() < WORDS
-        {
+        let id = self.landing(thread, Reach::Writes(ranges), places);
+        if used < size && rows.len() < WORDS {
             rows.push((self.rest(id, to), self.constant(node, 1)));
         }
     }
@@ -900,8 +905,9 @@ impl CompiledProgram {
         let place = self.receive(peer, op.message).cloned();
         let place = place.filter(|place| !is_write && place.iter().map(|(_, n)| n).sum::<u64>() >= op.size);
         let is_placed = place.is_some();
-        if !is_write && !is_placed && op.size > 0 {
-            self.landing(thread, Reach::Receive(peer, op.message), places);
+        let receive = (u64::from(peer), op.message as u64);
+        if !is_write && op.size > 0 && self.may_end('r', receive) {
+            self.landing(thread, Reach::Receive(receive.0, receive.1), places);
         }
         if let Some(place) = place {
             let mut rows = self.rows(op, &place, node)?;
@@ -1176,9 +1182,9 @@ impl CompiledProgram {
                 self.reads_end(thread, other, if is_of_main { OVER } else { ENDED })?
             }
             "landed" => {
-                let memory = (x, number(2) as u64);
-                self.is_stale |= self.freed.insert(memory);
-                let Some(id) = self.landing_in(memory, number(3) as usize) else { return Ok(-1) };
+                let end = (words[4].chars().next().unwrap_or('f'), (x, number(2) as u64));
+                self.is_stale |= self.part_ends.insert(end);
+                let Some(id) = self.landing_in(end, number(3) as usize) else { return Ok(-1) };
                 if let Reach::Writes(_) = self.landings[id].reaches {
                     return Ok(0);
                 }
@@ -1186,12 +1192,11 @@ impl CompiledProgram {
                 tso::Method::Read { x }.into()
             }
             "received" => {
-                let message = (x as u32, number(2));
-                if self.receive(message.0, message.1).is_some() {
+                if self.receive(x as u32, number(2)).is_some() {
                     return Ok(1);
                 }
-                self.is_stale |= self.freed_receives.insert(message);
-                let x = self.word(&format!("arrived_{}_{}", message.0, message.1), self.made.threads[thread].0, 0);
+                self.is_stale |= self.part_ends.insert(('r', (x, number(2) as u64)));
+                let x = self.word(&format!("arrived_{x}_{}", number(2)), self.made.threads[thread].0, 0);
                 tso::Method::Read { x }.into()
             }
             "arrived" | "inbox" => {

@@ -455,7 +455,7 @@ fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<St
     (!threads.is_empty()).then_some(StuckThreads { threads })
 }
 
-/// Returns the thread that has freed memory that an operation reaches later, with the failure.
+/// Returns the thread that has ended what an operation needs later, with the failure.
 fn freed_under_way(
     code: &mut CompiledProgram,
     endings: &[ThreadEnding],
@@ -463,10 +463,14 @@ fn freed_under_way(
 ) -> Option<(usize, Failed)> {
     let lands = |id: usize| endings.iter().any(|e| e.lands.contains(&id));
     for ending in endings {
-        for (memory, k, places) in &ending.messages.open {
-            if let Some(id) = code.lands_later((*memory, *k), &lands, last) {
+        for (end, k, places) in &ending.messages.open {
+            if let Some(id) = code.lands_later((*end, *k), &lands, last) {
                 let line = code.line(&code.landings[id].places.clone());
-                let what = format!("frees memory that the operation of {line} reaches later");
+                let what = match end.0 {
+                    'q' => format!("destroys the queue pair by which the operation of {line} comes later"),
+                    'd' => format!("deregisters memory that the operation of {line} reaches later"),
+                    _ => format!("frees memory that the operation of {line} reaches later"),
+                };
                 return Some((ending.thread, (FailureKind::Misuse, places.clone(), what)));
             }
         }

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::code::PartEnd;
 use crate::error::Error;
 
 /// The number of the code of `main` behind the last join, in the place of a thread.
@@ -142,9 +143,9 @@ pub(crate) struct Messages {
     pub(crate) sent: Vec<(u32, i64, CallStack)>,
     /// The number of receives that it has posted to each receive queue.
     pub(crate) posted: Vec<(u64, i64)>,
-    /// The operations that may not have reached memory when the thread freed it. Each has the memory, the number of the operation among those
-    /// to it, and the place of the free. A message to a queue pair, by its number, has the queue pair in the place of the memory, and the size 0.
-    pub(crate) open: Vec<((u64, u64), usize, CallStack)>,
+    /// The operations that may not have come when the thread ended what they need. Each has its number among those that need it, and
+    /// the place of the end.
+    pub(crate) open: Vec<(PartEnd, usize, CallStack)>,
 }
 
 /// A program and its arguments.
@@ -396,8 +397,9 @@ impl Process {
                 Some(b'o') => {
                     let words: Vec<&str> = rest.split(' ').collect();
                     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-                    let at = words.get(3).map_or_else(Vec::new, |text| places(text));
-                    messages.open.push(((number(0), number(1)), number(2) as usize, at));
+                    let at = words.get(4).map_or_else(Vec::new, |text| places(text));
+                    let kind = rest.chars().next().unwrap_or('f');
+                    messages.open.push(((kind, (number(1), number(2))), number(3) as usize, at));
                 }
                 Some(b'e') => break RunEnd::Ended(values, messages),
                 _ => match Self::end(text) {

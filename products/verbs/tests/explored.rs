@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 38] = [
+    let quick: [(&str, fn()); 41] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -95,6 +95,9 @@ pub fn trials() -> Vec<Trial> {
         ("what_a_thread_has_beside_memory_is_state", what_a_thread_has_beside_memory_is_state),
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
         ("memory_outlives_the_operations_that_reach_it", memory_outlives_the_operations_that_reach_it),
+        ("memory_outlives_the_operations_of_other_threads", memory_outlives_the_operations_of_other_threads),
+        ("a_destroyed_object_is_not_used", a_destroyed_object_is_not_used),
+        ("what_a_node_ends_outlives_the_operations_of_others", what_a_node_ends_outlives_the_operations_of_others),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
         ("failures_have_values_and_stuck_executions_have_steps", failures_have_values_and_stuck_executions_have_steps),
         ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
@@ -1444,6 +1447,51 @@ fn memory_outlives_the_operations_that_reach_it() {
         (["s", "-", "rWf", "-"], ""),
         (["-", "-", "rf", "-"], ""),
     ]);
+}
+
+/// A thread frees the local memory of an operation of another one.
+fn memory_outlives_the_operations_of_other_threads() {
+    let early = "frees memory of the operation of lifetimes.c:13 (node.h:81) before its completion was polled";
+    has_lifetimes(&[
+        (["1pwd", "PF", "-", "-"], early),
+        (["1pwd", "DF", "-", "-"], ""),
+        (["gpwd", "PF", "-", "-"], early),
+        (["gpwd", "DF", "-", "-"], ""),
+    ]);
+}
+
+fn a_destroyed_object_is_not_used() {
+    has_lifetimes(&[
+        (["q1", "-", "-", "-"], "ibv_post_send: the queue pair is destroyed"),
+        (["1wd", "Dq", "-", "-"], ""),
+        (["1", "q", "-", "-"], "ibv_post_send: the queue pair is destroyed"),
+        (["-", "-", "Qr", "-"], "ibv_post_recv: the queue pair is destroyed"),
+        (["qq", "-", "-", "-"], "ibv_destroy_qp: the queue pair is destroyed"),
+        (["qcC", "-", "-", "-"], "ibv_poll_cq: the completion queue is destroyed"),
+        (["1", "-", "-", "Q"], "ibv_post_send: the queue pair at the other side is destroyed"),
+        (["1", "-", "Q", "-"], "destroys the queue pair by which the operation of lifetimes.c:13 (node.h:81) comes later"),
+        (["1", "-", "xQ", "-"], ""),
+    ]);
+}
+
+/// A server ends what the client's operations need, before or behind their data.
+fn what_a_node_ends_outlives_the_operations_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let client = node(folder.path(), "client", &[], &[]);
+    for (ends, expected) in [
+        ("ibv_destroy_qp(me.qp);", "destroys the queue pair by which the operation of client.c:18 (exchange.h:56) comes later"),
+        ("ibv_dereg_mr(me.mr);", "deregisters memory that the operation of client.c:18 (exchange.h:56) reaches later"),
+        ("free(me.memory);", "frees memory that the operation of client.c:18 (exchange.h:56) reaches later"),
+    ] {
+        let explored = |changes: &[(&str, &str)]| {
+            two_programs("explore", &node(folder.path(), "server", changes, &[]), &client, &[])
+        };
+        let behind = format!("assert(m->data == 42); {ends}");
+        let ran = explored(&[("assert(m->data == 42);", &behind)]);
+        assert!(ran.code == 0 && ran.out.contains("complete: "), "{ends}: {}{}", ran.out, ran.err);
+        let ran = explored(&[("while (m->flag == 0) {}", ends), ("assert(m->data == 42);", "")]);
+        assert!(ran.code == 1 && ran.out.contains(expected), "{ends}: {}{}", ran.out, ran.err);
+    }
 }
 
 /// A SEND without a receive never completes, and queues that are full say so.
