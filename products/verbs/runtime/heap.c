@@ -32,6 +32,9 @@ struct block { uintptr_t at; size_t size, room; int is_free, is_of_library; };
 enum { OWN_BLOCKS = 1 << 14 };
 static struct block own[OWN_BLOCKS], *others;
 static size_t own_count, other_count;
+/* The blocks that `main` has freed while its threads may run. */
+static struct { uintptr_t at; size_t size; } *freed_beside;
+static size_t freed_beside_count;
 static size_t heap_used;
 static char *heap;
 
@@ -197,6 +200,8 @@ void mw_heap_touch(uintptr_t at, size_t n, const char *does)
 	mw_streams_touch(at, n);
 	int is_shared_heap = is_in_heaps(at);
 	struct block b = nearest(at);
+	for (size_t i = 0; (!b.at || at + n > b.at + b.size) && i < freed_beside_count; i++)
+		if (at < freed_beside[i].at + freed_beside[i].size && freed_beside[i].at < at + n) mw_main_must_take_part("`main` frees memory that a thread uses");
 	if (!b.at && !is_shared_heap) {
 		if (break_at_start && at >= break_at_start && at < (uintptr_t)sbrk(0)) mw_end('f', "%s memory that is not allocated", does);
 		return;
@@ -213,6 +218,11 @@ static void frees(void *p)
 	if (mw_thread < 0) {
 		struct head *h = head_of(p);
 		if (h->mark != MARK) { __libc_free(p); return; }
+		if (mw_window(p, h->size, 1)) {
+			freed_beside = mw_own_realloc(freed_beside, (freed_beside_count + 1) * sizeof *freed_beside);
+			freed_beside[freed_beside_count].at = (uintptr_t)p;
+			freed_beside[freed_beside_count++].size = h->size;
+		}
 		h->before->next = h->next;
 		h->next->before = h->before;
 		h->mark = 0;

@@ -511,6 +511,12 @@ int mw_is_shared(const void *at, size_t n, int changes)
 	size_t i = cell_after((uintptr_t)at);
 	return i < cell_count && cells[i].at == (uintptr_t)at;
 }
+int mw_is_used_by_others(const void *at, size_t n)
+{
+	touches((uintptr_t)at, n, 1, 0);
+	size_t i = cell_after((uintptr_t)at);
+	return i < cell_count && cells[i].at < (uintptr_t)at + n;
+}
 void mw_sets_up(void) { set_ups++; looks = 0; }
 static int sets_up_still(void)
 {
@@ -523,15 +529,24 @@ static int sets_up_still(void)
 static struct window { uintptr_t at; size_t n; int writes; uint64_t open, pc; } *window;
 static size_t window_count, window_size;
 static int is_window;
-void mw_window_begins(void) { is_window = mw_thread < 0 && !mw_main; }
-void mw_window(const void *at, size_t n, int writes)
+void mw_window_begins(void)
 {
-	if (!is_window || !n) return;
+	is_window = mw_thread < 0 && !mw_main;
+	if (is_window) mw_catches();
+}
+void mw_beside_threads(const char *why)
+{
+	if (is_window && mw_thread < 0 && getpid() == mw_process) mw_main_must_take_part(why);
+}
+int mw_window(const void *at, size_t n, int writes)
+{
+	if (!is_window || mw_thread >= 0 || !n) return 0;
 	if (++looks > 1000000) mw_main_must_take_part("`main` waits while its threads run");
 	for (size_t i = window_count; i-- && i + 16 > window_count;)
-		if (window[i].at == (uintptr_t)at && window[i].n == n && window[i].writes == writes && window[i].open == mw_open) return;
+		if (window[i].at == (uintptr_t)at && window[i].n == n && window[i].writes == writes && window[i].open == mw_open) return 1;
 	if (window_count == window_size) window = mw_own_realloc(window, (window_size = 2 * window_size + 64) * sizeof *window);
 	window[window_count++] = (struct window){ (uintptr_t)at, n, writes, mw_open, mw_regs[RETURN] - 1 };
+	return 1;
 }
 void mw_is_no_fork(const char *what)
 {
@@ -1006,6 +1021,11 @@ static void fails(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	const char *why = signal == SIGVTALRM ? "a thread computes for ten seconds" : strsignal(signal);
+	mw_beside_threads(why);
+	if (mw_thread < 0) {
+		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+		raise(signal);
+	}
 	mw_end(signal == SIGVTALRM ? 'x' : 'f', "%s", why);
 }
 void mw_catches(void)
@@ -1015,7 +1035,11 @@ void mw_catches(void)
 	struct sigaction action = { .sa_sigaction = fails, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 	int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM };
 	sigaltstack(&other, NULL);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, &handlers[all[i]]);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct sigaction before;
+		sigaction(all[i], &action, &before);
+		if (before.sa_sigaction != fails) handlers[all[i]] = before;
+	}
 }
 static void runs(int thread, char *rest)
 {

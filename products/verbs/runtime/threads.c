@@ -878,7 +878,30 @@ HOOK(void, tss_delete, (tss_t k), no_key(k);)
 HOOK(int, tss_set, (tss_t k, void *v), return thrd_of(sets_value(k, v));)
 HOOK(void *, tss_get, (tss_t k), return value_of(k);)
 
-HOOK(int, __mowgli_munmap, (void *at, size_t n), if (mw_thread >= 0) { mw_flush(); mw_unmaps((uintptr_t)at, n); } return munmap(at, n);)
+HOOK(int, __mowgli_munmap, (void *at, size_t n),
+	mw_window(at, n, 1);
+	if (mw_thread >= 0) mw_flush();
+	/* The runtime keeps words that others use. */
+	if (mw_thread >= 0 && mw_thread != EPILOGUE && (!mw_is_main() || mw_open) && mw_is_used_by_others(at, n)) {
+		mw_unsure("munmap of memory that other threads use");
+		return 0;
+	}
+	if (mw_thread >= 0) mw_unmaps((uintptr_t)at, n);
+	return munmap(at, n);)
+/* Calls of which nothing is seen, and that change what memory or the environment is: of `main` that matters where its threads may run. */
+char mw_environment;
+#define CHANGES(name, parameters, arguments, at, n) \
+	HOOK(long, __mowgli_##name, parameters, \
+		if (mw_thread >= 0) { mw_flush(); mw_unsure(#name); } else mw_window(at, n, 1); \
+		return ((long (*) parameters)dlsym(RTLD_NEXT, #name)) arguments;)
+#define CHANGES_ENVIRONMENT(name, parameters, arguments) CHANGES(name, parameters, arguments, &mw_environment, 1)
+CHANGES_ENVIRONMENT(setenv, (const char *name, const char *to, int again), (name, to, again)) CHANGES_ENVIRONMENT(unsetenv, (const char *name), (name))
+CHANGES_ENVIRONMENT(putenv, (char *all), (all)) CHANGES_ENVIRONMENT(clearenv, (void), ())
+CHANGES(mmap, (void *at, size_t n, int may, int how, int file, long from), (at, n, may, how, file, from), at, how & MAP_FIXED ? n : 0)
+CHANGES(mmap64, (void *at, size_t n, int may, int how, int file, long from), (at, n, may, how, file, from), at, how & MAP_FIXED ? n : 0)
+CHANGES(mprotect, (void *at, size_t n, int may), (at, n, may), at, n)
+CHANGES(madvise, (void *at, size_t n, int advice), (at, n, advice), at, n)
+CHANGES(mremap, (void *at, size_t n, size_t m, int how, void *to), (at, n, m, how, to), at, n)
 
 /* Waiting for time: a thread may wait for as short or as long as it likes. */
 static int yields(void)
@@ -1062,15 +1085,17 @@ void thrd_exit(int result) { pthread_exit((void *)(intptr_t)result); }
 void __pthread_unwind_next(__pthread_unwind_buf_t *b) { (void)b; mowgli_leaves(leaves_with); leaves(); }
 HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function),
 	mw_ready();
+	mw_beside_threads("an assertion of `main` that fails while its threads run");
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
 	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
 /* An index that is not one of its array: see compile.rs. The compiler says where the array is used, of what type it is, and of what its index. */
 struct index_use { const char *file; unsigned line, column; const struct { unsigned short kind, info; char name[]; } *array, *index; };
 HOOK(void, __ubsan_handle_out_of_bounds, (const struct index_use *use, long index),
 	mw_ready();
+	mw_beside_threads("an index of `main` that is wrong while its threads run");
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: index %ld of an array %s\n", use->file, use->line, index, use->array->name); abort(); }
 	mw_flush(); mw_end('f', "index %ld of an array %s", index, use->array->name);)
-HOOK(void, __mowgli_abort, (void), mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
+HOOK(void, __mowgli_abort, (void), mw_ready(); mw_beside_threads("abort in `main` while its threads run"); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
 static void leaves_program(int code, const char *call)
 {
 	mw_nested = 0;

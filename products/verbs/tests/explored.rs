@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 41] = [
+    let quick: [(&str, fn()); 42] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -96,6 +96,7 @@ pub fn trials() -> Vec<Trial> {
         ("wrong_uses_of_memory_fail", wrong_uses_of_memory_fail),
         ("memory_outlives_the_operations_that_reach_it", memory_outlives_the_operations_that_reach_it),
         ("memory_outlives_the_operations_of_other_threads", memory_outlives_the_operations_of_other_threads),
+        ("main_acts_beside_its_threads", main_acts_beside_its_threads),
         ("a_destroyed_object_is_not_used", a_destroyed_object_is_not_used),
         ("what_a_node_ends_outlives_the_operations_of_others", what_a_node_ends_outlives_the_operations_of_others),
         ("queues_do_what_verbs_say", queues_do_what_verbs_say),
@@ -1491,6 +1492,29 @@ fn what_a_node_ends_outlives_the_operations_of_others() {
         assert!(ran.code == 0 && ran.out.contains("complete: "), "{ends}: {}{}", ran.out, ran.err);
         let ran = explored(&[("while (m->flag == 0) {}", ends), ("assert(m->data == 42);", "")]);
         assert!(ran.code == 1 && ran.out.contains(expected), "{ends}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// What `main` does between a start and a join is explored or named.
+fn main_acts_beside_its_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), &file(folder.path(), "window.c", include_str!("device/window.c")), &[]);
+    for (what, code, texts) in [
+        ("e", 3, ["n=0", "except for setenv (window.c:18)"]),
+        ("m", 3, ["n=3", "except for madvise (window.c:19)"]),
+        ("x", 3, ["n=3", "except for mmap (window.c:20)"]),
+        ("u", 3, ["n=3", "except for munmap of memory that other threads use (window.c:21)"]),
+        ("p", 3, ["n=3", "except for mprotect (window.c:22)"]),
+        ("f", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:23"]),
+        ("r", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:24"]),
+        ("a", 1, ["", "failure: window.c:25: abort() is called"]),
+        ("s", 1, ["", "failure: window.c:26: assertion `what == 0' failed"]),
+        ("z", 1, ["", "failure: Segmentation fault"]),
+        // Nothing of this concerns the thread.
+        ("h", 0, ["1 thread on 1 node", "complete: "]),
+    ] {
+        let ran = with("explore", &program, &["--", what]);
+        assert!(ran.code == code && texts.iter().all(|t| ran.out.contains(t)), "{what}: {}{}", ran.out, ran.err);
     }
 }
 
