@@ -867,21 +867,45 @@ static size_t cut_at(uintptr_t at, size_t n)
 	int is_crossed = i < cell_count && cells[i].at < at + first && cells[i].at + cells[i].size > at + first;
 	return !is_crossed && mw_ask("choose") ? first : 0;
 }
+/* Of as many bytes as have from three to eight vectors of 32, glibc moves the first half upwards, and the vectors behind it from the end.
+ * With other vectors it is otherwise, so both orders are explored. Returns where the half ends, or 0 if the order does not matter. */
+enum { VECTOR = 32 };
+static size_t half_at(uintptr_t at, size_t n)
+{
+	if (mw_thread == EPILOGUE || n <= 2 * VECTOR || n > 8 * VECTOR) return 0;
+	looks_for_cells(at, n);
+	size_t half = n <= 4 * VECTOR ? 2 * VECTOR : 4 * VECTOR, i = cell_after(at + half);
+	return i + 1 < cell_count && cells[i + 1].at < at + n && mw_ask("choose") ? half : 0;
+}
+static void load_part(uintptr_t at, size_t n) { load(at, n, 0, 1); }
+static void store_part(uintptr_t at, size_t n) { store(at, n, 1); }
+/* Words are not cut. */
+static void moves(uintptr_t at, size_t n, void (*part)(uintptr_t, size_t))
+{
+	size_t first = cut_at(at, n), half = half_at(at, n), begin = first ? first : half ? half : n;
+	size_t i = cell_after(at + begin);
+	if (half && i < cell_count && cells[i].at < at + begin) begin = cells[i].at - at;
+	if (first) part(at + first, n - first);
+	part(at, begin);
+	for (size_t end = n; half && end > begin;) {
+		size_t from = end - begin > VECTOR ? end - VECTOR : begin;
+		i = cell_after(at + from);
+		if (i < cell_count && cells[i].at < at + from) from = cells[i].at - at;
+		part(at + from, end - from);
+		end = from;
+	}
+}
 void *mw_copy(void *to, const void *from, size_t n)
 {
 	if (mw_native(from, n, 0)) { mw_native(to, n, 1); return memmove(to, from, n); }
 	mw_flush();
 	if (!n) return to;
-	size_t first = cut_at((uintptr_t)from, n);
-	if (first) load((uintptr_t)from + first, n - first, 0, 1);
-	load((uintptr_t)from, first ? first : n, 0, 1);
+	moves((uintptr_t)from, n, load_part);
 	mw_heap_touch((uintptr_t)to, n, "writes");
 	touches((uintptr_t)to, n, 1, 0);
 	memmove(to, from, n);
 	knows((uintptr_t)to, n);
-	first = cut_at((uintptr_t)to, n);
-	if (first) store((uintptr_t)to + first, n - first, 1);
-	store((uintptr_t)to, first ? first : n, 1);
+	moves((uintptr_t)to, n, store_part);
 	return to;
 }
 #define MOVES(name) ENTRY(name); void *mw_##name(void *to, const void *from, size_t n) { return mw_copy(to, from, n); }

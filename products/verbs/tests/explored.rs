@@ -1168,6 +1168,8 @@ fn words_are_used_in_parts_and_pieces() {
     assert!(twice.code == 2 && twice.err.contains("mapped at two addresses"), "{}{}", twice.out, twice.err);
     has_outcomes("words.c", 11, &[], &[&[3, 0], &[3, 1]]);
     has_outcomes("words.c", 12, &[], &[&[1, 0], &[1, 1]]);
+    has_outcomes("words.c", 16, &["-DN=64"], &[&[0, 0], &[0, 1], &[1, 1]]);
+    has_outcomes("words.c", 16, &["-DN=128"], &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]]);
     says("words.c", 14, &[], (3, "complete except for dlsym"));
     let mixed = case_of("words.c", 15, &[], &[]);
     let parts = ["a word of two sizes (u", "8 bytes at ", "1 byte at ", "write it with one size everywhere"];

@@ -19,6 +19,16 @@ static void *reads(void *none)
 	mowgli_outcome("data", (int64_t)own.data);
 	return none;
 }
+#elif K == 16 /* memcpy of N bytes may move the second half from its end */
+static uint64_t to[N / 8], from[N / 8];
+static void *writes(void *none) { for (size_t k = 0; k < N / 8; k++) from[k] = 1; memcpy(to, from, N); return none; }
+static void *reads(void *none)
+{
+	uint64_t later = ((volatile uint64_t *)to)[N / 8 - 1], earlier = ((volatile uint64_t *)to)[N / 8 - 5];
+	mowgli_outcome("later", (int64_t)later);
+	mowgli_outcome("earlier", (int64_t)earlier);
+	return none;
+}
 #elif K == 2 /* half of a word is read */
 static union { _Atomic uint64_t word; struct { uint32_t lock, version; } halves; } u;
 static void *writes(void *none) { uint64_t old = 0; atomic_compare_exchange_strong(&u.word, &old, (1ul << 32) + 1); return none; }
