@@ -38,8 +38,9 @@ struct pair {
 	/* Its receive queue: its own one or a shared one. */
 	struct receives own, *from;
 };
-/* `used` says which threads have operations with local memory there, by the places of one: see `uses`. */
-struct region { struct ibv_mr mr; int node, access; int64_t is_gone, used[THREADS]; };
+/* `used` says which threads have operations with local memory there, by the places of one: see `uses`. `awaited` says where receives are
+ * that threads have posted, as bits of `parts`. */
+struct region { struct ibv_mr mr; int node, access; int64_t is_gone, used[THREADS], awaited[THREADS]; };
 struct queue { struct ibv_cq cq; int node; int64_t is_gone; };
 
 static struct ibv_device devices[NODES];
@@ -115,6 +116,8 @@ static void receives_state(const struct receives *r)
 	mw_state(r->queue, (size_t)r->count * sizeof *r->queue);
 }
 static void operations_state(void);
+/* The last use of memory that a receive of another thread awaits. */
+static struct { uint64_t place, at; } awaited_at;
 void mw_verbs_state(void)
 {
 	operations_state();
@@ -130,6 +133,7 @@ void mw_verbs_state(void)
 		mw_state(p->pipe, (size_t)p->now.sent * sizeof *p->pipe);
 		receives_state(&p->own);
 	}
+	mw_state(&awaited_at, sizeof awaited_at);
 	for (int i = 0; i < region_count; i++) mw_state(&regions[i]->is_gone, sizeof regions[i]->is_gone);
 }
 static int receives_at(const struct awaited *w, uintptr_t at, size_t n)
@@ -145,8 +149,52 @@ static void touches_receive(const struct receives *r, int64_t early, uintptr_t a
 		if (r->posted - r->count + k >= early && receives_at(&r->queue[k], at, n))
 			mw_unsure("memory of a receive that is used before its completion was polled");
 }
+static int is_in_region(const struct region *r, uintptr_t at, size_t n)
+{
+	return at < (uintptr_t)r->mr.addr + r->mr.length && (uintptr_t)r->mr.addr < at + n;
+}
+/* The parts of a region that have some of these bytes, one a bit. */
+static uint64_t parts(const struct region *r, uintptr_t at, size_t n)
+{
+	uint64_t bits = 0;
+	size_t size = (r->mr.length + 63) / 64 < 8 ? 8 : (r->mr.length + 63) / 64;
+	for (size_t k = 0; is_in_region(r, at, n) && k < 64; k++) if ((uintptr_t)r->mr.addr + k * size < at + n && at < (uintptr_t)r->mr.addr + (k + 1) * size) bits |= 1ul << k;
+	return bits;
+}
+/* Tells other threads where the receives are that this thread has posted and not polled. */
+static void tells_receives(void)
+{
+	if (mw_thread < 0 || mw_thread >= THREADS) return;
+	for (int i = 0; i < region_count; i++) {
+		uint64_t bits = 0;
+		for (int p = 0; p < pair_count; p++) {
+			struct receives *own = &pairs[p]->own;
+			for (int k = 0; k < own->count; k++)
+				for (int j = 0; own->posted - own->count + k >= own->before && j < own->queue[k].count; j++)
+					bits |= parts(regions[i], own->queue[k].to[j].addr, own->queue[k].to[j].length);
+		}
+		if ((uint64_t)regions[i]->awaited[mw_thread] != bits) mw_set_flag(&regions[i]->awaited[mw_thread], (int64_t)bits);
+	}
+}
+/* A use of memory of such a receive by another thread. If it is repeated, the thread waits for what the card may have written, and goes no
+ * further. */
+static void touches_awaited(uintptr_t at, size_t n)
+{
+	for (int i = 0; mw_thread < THREADS && i < region_count; i++) {
+		uint64_t bits = regions[i]->node == mw_node() ? parts(regions[i], at, n) : 0;
+		for (int t = 0; bits && t < THREADS; t++) {
+			if (t == mw_thread || !((uint64_t)mw_flag(&regions[i]->awaited[t]) & bits)) continue;
+			mw_unsure("memory of a receive that another thread uses before its completion was polled");
+			if (awaited_at.place == mw_place() && awaited_at.at == at) mw_end('d', "a wait for the memory of a receive");
+			awaited_at.place = mw_place();
+			awaited_at.at = at;
+			return;
+		}
+	}
+}
 void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 {
+	touches_awaited(at, n);
 	for (int i = 0; i < pair_count; i++)
 		for (int k = 0; k < pairs[i]->now.sent; k++) {
 			struct sent *s = &pairs[i]->pipe[k];
@@ -157,10 +205,6 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 		}
 	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
 	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
-}
-static int is_in_region(const struct region *r, uintptr_t at, size_t n)
-{
-	return at < (uintptr_t)r->mr.addr + r->mr.length && (uintptr_t)r->mr.addr < at + n;
 }
 int mw_is_registered(uintptr_t at, size_t n)
 {
@@ -451,6 +495,7 @@ static int awaits(const char *call, struct receives *r, int node, struct ibv_pd 
 			if (w->to[i].length) reaches(call, node, pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
 		}
 	}
+	tells_receives();
 	return 0;
 }
 ENTRY(mowgli_post_recv);
@@ -567,6 +612,7 @@ static int polls_receive(struct pair *p, int64_t came, struct ibv_wc *wc)
 	}
 	mw_own_free(data);
 	p->now.received++;
+	tells_receives();
 	return 1;
 }
 /* Of the queue pairs whose next message has come, any has the next completion. Returns NULL if there is none. */

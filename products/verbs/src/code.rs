@@ -218,8 +218,8 @@ enum Reach {
     Receive(u64, u64),
 }
 
-/// The end of a part of a node: memory is freed or deregistered, a queue pair is destroyed, or the memory of a receive for a message is
-/// freed. The letter is that of the runtime, and the numbers are those of [`Reach`].
+/// The end of a part of a node, with the letter of the runtime. Memory is freed ('f') or deregistered ('d'), or a queue pair is destroyed ('q').
+/// Or the memory of the receive for a message is freed ('r'). The numbers are those of [`Reach`].
 pub(crate) type PartEnd = (char, (u64, u64));
 
 /// The value of memory that is freed.
@@ -532,7 +532,8 @@ impl CompiledProgram {
                 .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
             ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
             ["freed", at, size] => at.parse().ok().zip(size.parse().ok()).map(|memory| {
-                let words = (0..self.landings.len()).flat_map(|id| self.written_by(id, memory)).collect::<BTreeSet<_>>();
+                let words =
+                    (0..self.landings.len()).flat_map(|id| self.written_by(id, memory)).collect::<BTreeSet<_>>();
                 words.into_iter().map(|x| tso::Method::Write { x, v: Val::Int(FREED) }.into()).collect()
             }),
             ["spawn", k, function, argument, node] => k
@@ -713,7 +714,7 @@ impl CompiledProgram {
         freed.chain(self.hidden.contains_key(&rest).then_some(rest)).collect()
     }
 
-    /// Lists all such words.
+    /// Lists these words of all operations and all memory that threads free.
     pub(crate) fn written_where_freed(&self) -> BTreeSet<Loc> {
         let freed = || self.part_ends.iter().filter(|(kind, _)| *kind == 'f');
         let each = |id| freed().flat_map(move |(_, memory)| self.written_by(id, *memory));
@@ -952,8 +953,7 @@ impl CompiledProgram {
         Ok(calls)
     }
 
-    /// Returns the memory of the receive for a message, to which the card writes as a WRITE does: that of one which is posted before the
-    /// threads begin.
+    /// Returns the memory of the receive for a message, if it is posted before the threads begin. The card writes there as a WRITE does.
     fn receive(&self, peer: u32, message: i64) -> Option<&Vec<(u64, u64)>> {
         let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1))?;
         let is_at_poll = self.large.contains(&(peer, message));

@@ -1,6 +1,7 @@
 /* Memory and queue pairs that operations need, and when they end. Each argument is what a part of the program does, one letter a step: the
  * client, another thread of its node, the server, and the end of the set-up. */
 #include "node.h"
+#include <mowgli.h>
 static volatile uint64_t *own, *there, posted, done;
 static struct node one, two;
 static struct ibv_qp *qp, *end;
@@ -12,21 +13,26 @@ static void posts(enum ibv_wr_opcode kind, unsigned words)
 	if (kind == IBV_WR_ATOMIC_FETCH_AND_ADD) r.wr.wr.atomic.compare_add = 1;
 	post(qp, &r);
 }
-static void receives(void)
+static void receives(struct ibv_qp *by, struct node *of, volatile uint64_t *to)
 {
-	struct ibv_sge s = { (uintptr_t)there, 8, two.mr->lkey };
+	struct ibv_sge s = { (uintptr_t)to, 8, of->mr->lkey };
 	struct ibv_recv_wr *bad, w = { .sg_list = &s, .num_sge = 1 };
-	if (ibv_post_recv(end, &w, &bad)) abort();
+	if (ibv_post_recv(by, &w, &bad)) abort();
 }
 static void step(char what)
 {
 	struct ibv_wc wc;
+	struct request back;
 	switch (what) {
 	case '1': case '2': case '3': posts(IBV_WR_RDMA_WRITE, what - '0'); break;
 	case 'a': posts(IBV_WR_ATOMIC_FETCH_AND_ADD, 1); break;
 	case 'g': posts(IBV_WR_RDMA_READ, 1); break;
 	case 's': posts(IBV_WR_SEND, 1); break;
-	case 'r': receives(); break;
+	case 'r': receives(end, &two, there); break;
+	case 'R': receives(qp, &one, own + 3); break;
+	case 'S': post(end, request(&back, IBV_WR_SEND, IBV_SEND_SIGNALED, &two, (void *)(there + 1), 8, &one, NULL)); break;
+	case 'z': mowgli_outcome("n", (int64_t)own[3]); break;
+	case 'Z': while (!own[3]) {} break;
 	case 'w': wait_for_one(qp); break;
 	case 'W': wait_for_one(end); break;
 	case 'p': posted = 1; break;
@@ -34,7 +40,7 @@ static void step(char what)
 	case 'd': done = 1; break;
 	case 'D': while (!done) {} break;
 	case 'x': while (!there[0]) {} break;
-	case 'y': while (!there[1]) {} break;
+	case 'y': while (there[1] == 7) {} break;
 	case 'f': free((void *)there); break;
 	case 'F': free((void *)own); break;
 	case 'q': ibv_destroy_qp(qp); break;
@@ -53,7 +59,8 @@ int main(int count, char **all)
 	if (count != 5) return 1;
 	own = calloc(8, 8);
 	there = calloc(8, 8);
-	own[0] = own[1] = own[2] = 7;
+	own[0] = there[1] = 7;
+	own[1] = own[2] = 5;
 	one = node_open(1, (void *)own, 64);
 	two = node_open(2, (void *)there, 64);
 	connect_nodes(&one, &two, &qp, &end);
