@@ -417,8 +417,8 @@ fn runs_without_a_call_that_only_rare_values_reach_are_refused() {
         let text = format!("Set: it may make no call{conditions} (LOCO Def. 3.9)");
         has_error(&proof(copies(), set, &sends_nothing, Vec::new()), &text);
     };
-    let conditions: [(fn(Expr) -> Expr, &str); 2] = [(|v| v.is(12345), "v = 12345"), (|v| v.below(-3), "v < -3")];
-    for (is_rare, text) in conditions {
+    let conditions: [fn(Expr) -> Expr; 2] = [|v| v.is(12345), |v| v.below(-3)];
+    for (is_rare, text) in conditions.into_iter().zip(["v = 12345", "v < -3"]) {
         without(&|x, v| body! { if (is_rare(v)) { 0 } else { Rdma::write(own(x), v) } }, &format!(" if {text}"));
     }
     without(&|x, v| body! { loop { if (v == 12345) { break } Rdma::write(own(x), v); break } }, " if v = 12345");
