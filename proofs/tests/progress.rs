@@ -22,7 +22,7 @@ fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
     last.expect("a variant has bounds")
 }
 
-/// Returns what `check` says of each variant that blocks or is stuck, and of whose name this is true.
+/// Returns the verdict of `check` on each variant that blocks or is stuck, and whose name is chosen.
 fn caught(is_chosen: fn(&str) -> bool) -> Vec<String> {
     let mut caught = Vec::new();
     for entry in catalogue() {

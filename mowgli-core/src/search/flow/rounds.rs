@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
-use crate::event::{Call, Cell, Event};
+use crate::event::{Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, Ways};
 use crate::search::thread::{Frontier, LastIteration, ThreadState};
