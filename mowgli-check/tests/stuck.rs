@@ -787,6 +787,9 @@ fn locks_that_a_thread_may_try_to_take() {
     let waits = |of: &str, line: u8| vec![format!("Stuck {of}c=0;"), format!("  P1 at line {line}, l.acq")];
     assert_eq!(itself(" P1@1 ;\n a := l.tryacq ;\n"), (false, waits("a=true; ", 4)));
     assert_eq!(itself(" P1@1 ;\n a := await l.tryacq = true ;\n"), (true, waits("a=true; ", 4)));
+    // A second attempt fails, and its release leaves the lock taken.
+    let twice = " P1@1 ;\n a := await l.tryacq = true ;\n b := l.tryacq ;\n d := l.rel ;\n";
+    assert_eq!(itself(twice), (true, waits("a=true; b=false; d=false; ", 6)));
 }
 
 /// Executions that are stuck over an implementation are stuck over its specification. Threads wait in the same statements over

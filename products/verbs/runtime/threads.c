@@ -700,10 +700,9 @@ static int meets(int *words, const char *call)
 }
 HOOK(int, pthread_barrier_destroy, (pthread_barrier_t *b),
 	int *words = (int *)b;
-	is_destroyed(words + 3, 1);
-	int n = meets(words, "pthread_barrier_destroy");
+	int leaves = is_destroyed(words + 3, 1), n = meets(words, "pthread_barrier_destroy");
 	int64_t come = living(word(words + 1), "pthread_barrier_destroy", "barrier");
-	if (come % n == 0 && !is_alone()) awaits_leavers(words + 2, come, "pthread_barrier_destroy");
+	if (come % n == 0 && leaves) awaits_leavers(words + 2, come, "pthread_barrier_destroy");
 	if (come % n || compare_word(words + 1, come, DESTROYED) != come) mw_end('f', "pthread_barrier_destroy of a barrier in use");
 	return 0;)
 HOOK(int, pthread_barrier_wait, (pthread_barrier_t *b),

@@ -760,9 +760,11 @@ impl CompiledProgram {
         let last = of(op.signaled && !is_message);
         let (memory, pair) = ((op.remote, op.size), (u64::from(self.peer(op.pair)), 0));
         let reads = ["read", "cas", "faa"].contains(&op.kind);
-        let has_memory = !op.kind.starts_with("send");
-        let needs = has_memory && (reads && self.may_end('f', memory) || self.may_end('d', memory));
-        let needed = [(needs, Reach::Needs(memory.0, memory.1)), (self.may_end('q', pair), Reach::Pair(pair.0))];
+        // A write has passed its queue pair and its key before its data is in memory, and its completion says so. When it passes them is
+        // not known here, so a queue pair that ends early is seen by what returns data alone.
+        let needs = reads && (self.may_end('f', memory) || self.may_end('d', memory));
+        let uses_pair = reads && self.may_end('q', pair);
+        let needed = [(needs, Reach::Needs(memory.0, memory.1)), (uses_pair, Reach::Pair(pair.0))];
         for (_, reaches) in needed.into_iter().filter(|(is_needed, _)| *is_needed) {
             // A queue pair keeps the order of its operations, so no such word is there later than what the operation does.
             let id = self.landing(thread, reaches, places);

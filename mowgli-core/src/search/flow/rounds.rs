@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
-use crate::event::{Cell, Event};
+use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix, StatePath, Ways};
 use crate::search::thread::{Frontier, LastIteration, ThreadState};
@@ -92,19 +92,22 @@ impl<'n> Explorer<'_, '_, 'n> {
         going
     }
 
-    /// True if each thread may wait in its call. A call after which its thread must make more calls than before, for example an Acq, waits
-    /// only while another thread must make calls ([`crate::library::Hints::unfinished`]). A thread that must make them already waits for
-    /// itself: it has taken the lock by a TryAcq.
+    /// True if each thread may wait in its call. A call after which its thread must still make others, for example an Acq, waits only while
+    /// another thread must, too ([`crate::library::Hints::unfinished`]). It is not so if attempts take the lock as well: their thread
+    /// may wait for itself, and may have made the release that was to follow.
     fn is_kept_waiting(&self, chosen: &[Last<'n>]) -> bool {
-        let owed = |events: &[Event], next: Option<Event>| {
-            self.problem.libraries.unfinished(&events.iter().chain(&next).collect::<Vec<_>>()).len()
+        let libraries = self.problem.libraries;
+        let owes = |events: &[Event], call: Option<(&Call, Val)>| {
+            let next = call.map(|(call, ret)| Event { thread: Tid(1), call: call.clone(), ret });
+            !libraries.unfinished(&events.iter().chain(&next).collect::<Vec<_>>()).is_empty()
         };
-        let owed_now: Vec<usize> = chosen.iter().map(|(point, _)| owed(&point.run().trace.events, None)).collect();
+        let owing: Vec<bool> = chosen.iter().map(|(point, _)| owes(&point.run().trace.events, None)).collect();
+        let has_attempts =
+            |call: &Call| libraries.of(call).covered().pairs().is_some_and(|pairs| !pairs.may_open.is_empty());
         chosen.iter().enumerate().all(|(t, (point, wait))| match (wait, &point.frontier) {
             (Some(EndlessWait { at: WaitsAt::Call(call), .. }), Frontier::Free(_, ways)) => {
-                let next = Event { thread: Tid::from_index(t), call: call.clone(), ret: ways[0].0 };
-                let others = || owed_now.iter().enumerate().any(|(u, owed)| u != t && *owed > 0);
-                others() || owed(&point.run().trace.events, Some(next)) <= owed_now[t]
+                let others = || owing.iter().enumerate().any(|(u, owes)| u != t && *owes);
+                has_attempts(call) || others() || !owes(&[], Some((call, ways[0].0)))
             }
             _ => true,
         })
