@@ -1,17 +1,15 @@
 //! The start of the command: arguments are parsed, a subcommand does its work, and the process ends with an exit code.
 
-use std::error::Error as _;
-use std::num::{IntErrorKind, ParseIntError};
 use std::process::ExitCode;
 
-use clap::error::ContextKind;
-use clap::{Arg, Command, CommandFactory as _};
+use clap::CommandFactory as _;
 use mowgli_check::guard::{Panic, caught, guarded};
 use mowgli_libraries::entry::Entry;
 
 use super::run::answered;
 use super::subcommand::{Cli, parsed};
 use super::{former, groups};
+use crate::args::numbers::{with_expected_number, with_negative_numbers};
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, InputError};
 use crate::interrupt::{self, Failure};
@@ -59,26 +57,6 @@ pub fn stop_on_interrupt() {
     if let Err(e) = ctrlc::set_handler(stop) {
         eprintln!("warning: Ctrl-C stops at once: {e}");
     }
-}
-
-/// Returns the command with options that take negative numbers, so that the message about `--threads -1` says which numbers it takes.
-fn with_negative_numbers(cli: Command) -> Command {
-    let with = |arg: Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
-    cli.mut_subcommands(|command| command.mut_args(with))
-}
-
-/// Returns the error with words for what is expected in place of a number: the library of arguments speaks of digits and types.
-fn with_expected_number(error: clap::Error) -> clap::Error {
-    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let expected = match error.source().and_then(|why| why.downcast_ref::<ParseIntError>()).map(ParseIntError::kind) {
-        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "this number is too large",
-        Some(_) if text(ContextKind::InvalidValue).starts_with('-') => "write a number from 0",
-        Some(_) => "write a number, as 2",
-        None => return error,
-    };
-    let (value, arg) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg));
-    let message = format!("invalid value '{value}' for '{arg}': {expected}\n\nFor more information, try '--help'.\n");
-    clap::Error::raw(error.kind(), message)
 }
 
 fn run(own: Vec<Entry>) -> u8 {

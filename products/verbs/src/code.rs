@@ -33,7 +33,9 @@ use mowgli_rdma::{Network, crash, tso};
 use crate::cells::{Cells, Copy, Mixed, Uses, overlap};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, MemoryAccess, Messages, Need, RunEnd, Setup, name_of, places};
+use crate::process::{
+    CallBatch, CallStack, Line, MemoryAccess, Messages, Need, PartEnd, RunEnd, Setup, name_of, places,
+};
 use crate::setup::Processes;
 use crate::tree::{RunNumber, RunTree};
 
@@ -217,10 +219,6 @@ enum Reach {
     /// It needs the receive for this message to a queue pair.
     Receive(u64, u64),
 }
-
-/// The end of a part of a node, with the letter of the runtime. Memory is freed ('f') or deregistered ('d'), or a queue pair is destroyed ('q').
-/// Or the memory of the receive for a message is freed ('r'). The numbers are those of [`Reach`].
-pub(crate) type PartEnd = (char, (u64, u64));
 
 /// The value of memory that is freed.
 const FREED: i64 = 0x6d6f_7767_6c69_dead;

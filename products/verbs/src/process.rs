@@ -15,7 +15,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::code::PartEnd;
 use crate::error::Error;
 
 /// The number of the code of `main` behind the last join, in the place of a thread.
@@ -135,6 +134,10 @@ pub(crate) struct Setup {
     /// The number of receives that are posted to each receive queue when the threads begin.
     pub(crate) posted: BTreeMap<u64, i64>,
 }
+
+/// The end of a part of a node, with the letter of the runtime. Memory is freed ('f') or deregistered ('d'), or a queue pair is destroyed ('q').
+/// Or the memory of the receive for a message is freed ('r'). The numbers are those of the operations that need it: an address and a size, or a queue pair and a message.
+pub(crate) type PartEnd = (char, (u64, u64));
 
 /// Messages and receives of a thread that has ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
