@@ -136,7 +136,8 @@ pub(crate) struct Setup {
 }
 
 /// The end of a part of a node, with the letter of the runtime. Memory is freed ('f') or deregistered ('d'), or a queue pair is destroyed ('q').
-/// Or the memory of the receive for a message is freed ('r'). The numbers are those of the operations that need it: an address and a size, or a queue pair and a message.
+/// Or the memory of the receive for a message is freed ('r'). The numbers are those of what operations need: an address and a size, or a queue
+/// pair and a message.
 pub(crate) type PartEnd = (char, (u64, u64));
 
 /// Messages and receives of a thread that has ended.
