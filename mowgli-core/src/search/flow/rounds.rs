@@ -94,7 +94,7 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// True if each thread may wait in its call. A call after which its thread must still make others, for example an Acq, waits only while
     /// another thread must, too ([`crate::library::Hints::unfinished`]). It is not so if attempts take the lock as well: their thread
-    /// may wait for itself, and may have made the release that was to follow.
+    /// may wait for itself. Or its release came behind an attempt that failed.
     fn is_kept_waiting(&self, chosen: &[Last<'n>]) -> bool {
         let libraries = self.problem.libraries;
         let owes = |events: &[Event], call: Option<(&Call, Val)>| {
