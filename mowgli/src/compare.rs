@@ -187,8 +187,8 @@ pub(crate) fn pair(models: &[Model], networks: &[Network], rmw: bool) -> Result<
 
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes)
 /// at which they differ. The result has the plainest program of that size in each direction. With `rmw` programs have
-/// remote read-modify-writes. A model and itself are equal, so no program is searched. `progress` is a callback `(done, total)` for the programs of one size. If processes share
-/// the work, `part` holds their results.
+/// remote read-modify-writes. A model and itself are equal, so no program is searched. `progress` is a callback `(done, total)` for
+/// the programs of one size. If processes share the work, `part` holds their results.
 pub fn compare(
     (a, b): (Model, Model),
     rmw: bool,

@@ -214,10 +214,10 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo rustc --profile web"]);
 }
 
-/// The pictures of fifty outcomes with a hundred writes take seconds; by pairs of writes they took minutes.
+/// Drawings look once at each pair of an order. By pairs of writes, those of fifty outcomes with a hundred writes took minutes.
 #[test]
 #[ignore = "takes ten seconds"]
-fn many_writes_are_drawn_in_seconds() {
+fn outcomes_of_many_writes_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let rows: String = (2..100).map(|value| format!(" x := {value} | ;\n")).collect();
     let text = format!("RDMA_TSO t\n{{ x@1 = 0; }}\n P1@1 | P2@1 ;\n x := 1 | a := await x >= 50 ;\n{rows}ends\n");

@@ -48,8 +48,8 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
 /// Returns the implementations that replace libraries of a test.
 ///
 /// # Errors
-/// If there is no such implementation, or one is named before another that is over it. Also if the test shows the last value of an object whose library is replaced.
-/// The value is then in words of the implementation, which the test cannot name.
+/// If there is no such implementation, or one is named before another that is over it. Also if the test shows the last value of an
+/// object whose library is replaced. The value is then in words of the implementation, which the test cannot name.
 pub fn replaced(
     catalogue: &Catalogue,
     test: &Test,
