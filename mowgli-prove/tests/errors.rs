@@ -425,6 +425,8 @@ fn runs_without_a_call_that_only_rare_values_reach_are_refused() {
     let of_others = |x: Expr, v: Expr| body! { for n in (others()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } v };
     without(&of_others, "");
     without(&|x, v| body! { if (v.is_not(7)) { Rdma::write(own(x), v) } else { (of_others(x, v)) } }, " if v = 7");
+    let of_members = |x: Expr, _| body! { for n in (nodes(members(x))) { Rdma::put(copy(x, n), own(x), Val::NoWid) } };
+    without(&of_members, "");
     let of_all = |x: Expr, v: Expr| body! { for n in (all_nodes()) { Rdma::put(copy(x, n), own(x), Val::NoWid) } v };
     let found = proof(copies(), &of_all, &sends_nothing, Vec::new());
     has_error(&found, "nothing in Set stands for aCW of Set");

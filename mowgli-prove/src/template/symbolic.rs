@@ -43,11 +43,11 @@ use crate::error::{Refusal, refusal};
 use crate::template::classes::classes;
 use crate::template::faults::CallOnPath;
 use crate::template::kind::Guard;
-use crate::template::pattern::{ArgumentForm, Datum, Each, Nodes, Segment, Times, Whole};
+use crate::template::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
 use crate::template::shapes::{CallOfShape, Shaper, Symbolic, only_reads, shape_of};
 use crate::template::values::{
-    ELEMENT, Memberships, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int, is_condition,
-    is_contradiction, is_integer, is_of_world, listed, position_of, result, result_of,
+    ClientInWorld, ELEMENT, Memberships, PathCondition, SymbolicExecutor, UNKNOWN, equal, folded, has_variable, int,
+    is_condition, is_contradiction, is_integer, is_of_world, listed, position_of, result, result_of,
 };
 
 /// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
@@ -425,13 +425,26 @@ impl SymbolicExecutor<'_> {
         each.may_be_empty() && !is_given && !has_thread && !has_element(each)
     }
 
+    /// True if a set has an element wherever clients make the call: surely, or because each of their objects has these threads.
+    fn has_an_element(&self, each: Each, known: &Memberships<'_>) -> bool {
+        let threads = if let Each::Members(members) = each { Some(members) } else { each.threads() };
+        let are_there = |Members { of, but_first }: Members| {
+            let has_thread = |client: &ClientInWorld| {
+                let object = client.args[of].loc().and_then(|x| client.world.objects.get(&x));
+                object.is_some_and(|object| object.members.len() > usize::from(but_first))
+            };
+            !self.clients.is_empty() && self.clients.iter().all(has_thread)
+        };
+        !self.may_be_empty(each, known) || threads.is_some_and(are_there)
+    }
+
     /// Refuses a path that may make no call. Such a run is not well defined (LOCO Def. 3.9), so that no execution has it.
     pub fn makes_a_call(&self, path: &Path) -> Result<(), Refusal> {
         let known = self.memberships(&path.decided, &[]);
         let is_made = |times: Times| match times {
             Times::Once | Times::Ended => true,
-            Times::IfAny(set) => !self.may_be_empty(Each::Nodes(set), &known),
-            Times::Each(each) => !self.may_be_empty(each, &known),
+            Times::IfAny(set) => self.has_an_element(Each::Nodes(set), &known),
+            Times::Each(each) => self.has_an_element(each, &known),
         };
         if path.steps.iter().any(|step| is_made(step.times)) {
             return Ok(());
