@@ -21,8 +21,12 @@ fn shown_elsewhere() -> BTreeSet<String> {
 }
 
 /// Those that take more than a second.
-const SLOW: [&str; 9] = [
+const SLOW: [&str; 13] = [
     "msw_sum",
+    "sc-rmw_faa-adds-one",
+    "rbl_hashed-early",
+    "rbl-weak_hashed-early",
+    "rbl-weak_no-wait",
     "rbl_published",
     "rbl_hash-without-end",
     "rbl_hash-of-first-word",

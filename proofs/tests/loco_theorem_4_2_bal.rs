@@ -59,10 +59,14 @@ allowed (a=0)"
 /// the others.
 #[test]
 fn one_pass_does_not_do_for_puts() {
-    for variant in ["one-pass", "early"] {
-        assert_eq!(checked_remotely("bal-puts", variant, &bound(3, 2, 1)).verdict(), "unsound", "{variant}");
-    }
+    assert_eq!(checked_remotely("bal-puts", "one-pass", &bound(3, 2, 1)).verdict(), "unsound");
     assert_eq!(checked("bal-puts", "no-fence", &bound(1, 1, 1)).verdict(), "unsound");
+}
+
+#[test]
+#[ignore = "takes ten seconds"]
+fn a_counter_that_is_sent_early_does_not_do_for_puts() {
+    assert_eq!(checked_remotely("bal-puts", "early", &bound(3, 2, 1)).verdict(), "unsound");
 }
 
 #[test]

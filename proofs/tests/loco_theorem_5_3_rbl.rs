@@ -42,8 +42,18 @@ fn broken_rings_deliver_what_was_not_sent() {
 /// The words of a put arrive in any order, and no head follows them.
 #[test]
 fn a_reader_knows_a_whole_message_by_its_hash() {
-    let sized = |sizes: &[usize], bound| Bound { sizes: sizes.to_vec(), words: 2, ..two_values(bound) };
-    let report = checked("rbl", "hashed", &sized(&[3, 4, 7], bound(2, 2, 1)));
+    let report = checked("rbl", "hashed", &sized(&[3], bound(2, 2, 1)));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+}
+
+fn sized(sizes: &[usize], bound: Bound) -> Bound {
+    Bound { sizes: sizes.to_vec(), words: 2, ..two_values(bound) }
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn a_hash_is_of_all_words_of_a_message_and_of_its_end() {
+    let report = checked("rbl", "hashed", &sized(&[4, 7], bound(2, 2, 1)));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     for (variant, sizes) in
         [("hash-without-end", &[3][..]), ("hash-of-first-word", &[3, 4, 7]), ("hashed-early", &[3, 4, 7])]
