@@ -783,7 +783,7 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
         0,
         &["good: (a=1) is possible", "good: (a=0) is impossible", "a := x read 0, before x := 1 wrote  (rb)"],
     );
-    is_bad(&["explain", &good, "--assertion", "3"], &["there are 2 assertions"]);
+    is_bad(&["explain", &good, "--assertion", "3"], &["no assertion 3: the test has 2"]);
     is_bad(&["explain", &good, "--assertion", "2", "--dot"], &["no execution to draw"]);
     // The cycle of a forbidden outcome is drawn, with its sentences.
     for (form, relation) in [("--svg", "data-step=\"0\""), ("--tikz", "\\mowgliStep{")] {
@@ -1068,7 +1068,7 @@ fn tests_of_core_rma_are_solved_under_the_rules_of_a_network() {
     assert!(explained.out.contains("each of these rules is needed for that: R1, IR"), "{}", explained.out);
     is_bad(&["explain", "--dot", &fig6], &["of CORE_RMA there are texts and pictures only"]);
     assert!(mowgli(&["explain", "--svg", &fig6]).out.contains("IR (core-rma)"));
-    is_bad(&["explain", "--assertion", "2", &fig6], &["there are 1 assertions"]);
+    is_bad(&["explain", "--assertion", "2", &fig6], &["no assertion 2: the test has 1"]);
     is_bad(&["robust", &fig6], &["programs with polls"]);
     let with = |statement: &str| {
         file(folder.path(), "bad.litmus", &FIG_6.replace("y := get(x)", statement).replace("forall (b=0)\n", ""))

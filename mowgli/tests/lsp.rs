@@ -158,7 +158,7 @@ fn lenses_solve_and_explain() {
     assert!(outcomes.contains("States 1") && outcomes.contains("forbidden (z=1)"), "{outcomes}");
     let why = editor.run("mowgli.why", lenses[1]["command"]["arguments"].clone());
     assert!(why.contains("put: (z=1) is impossible") && why.contains("wait(d)"), "{why}");
-    assert!(editor.run("mowgli.why", json!([URI, 9])).contains("there are 2 assertions"));
+    assert!(editor.run("mowgli.why", json!([URI, 9])).contains("no assertion 9: the test has 2"));
     for number in [json!(-1), json!("one"), json!(0.5)] {
         assert!(editor.run("mowgli.why", json!([URI, number])).contains("is no number of an assertion"));
     }
