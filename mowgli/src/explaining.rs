@@ -120,7 +120,9 @@ fn chosen_assertions(test: &Test, asked: &ExplainRequest<'_>) -> Result<Vec<usiz
     match asked.args.assertion {
         _ if all == 0 => Err(InputError::new(Code::Argument, "no assertion to explain")
             .help("add one, as `allowed (a=1)`, or ask for --stuck")),
-        Some(n) if n as usize > all => Err(InputError::new(Code::Argument, format!("no assertion {n}: the test has {all}"))),
+        Some(n) if n as usize > all => {
+            Err(InputError::new(Code::Argument, format!("no assertion {n}: the test has {all}")))
+        }
         Some(n) => Ok(vec![n as usize - 1]),
         None => Ok((0..all).collect()),
     }

@@ -46,6 +46,32 @@ pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     below(folder).into_iter().filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
 }
 
+/// A verdict rests on counts, so that a busy machine does not change it. The clock is read to say how long something took, and to cancel.
+#[test]
+fn only_what_shows_or_cancels_reads_the_clock() {
+    let readers = [
+        ("mowgli-check/src/check.rs", 2),
+        ("mowgli-check/src/interrupt.rs", 2),
+        ("mowgli-check/src/properties.rs", 1),
+        ("mowgli-prove/src/prove.rs", 1),
+        ("mowgli-prove/src/smt/solve.rs", 4),
+        ("mowgli-prove/src/theorems/mod.rs", 1),
+    ];
+    let mut found = Vec::new();
+    for name in
+        ["mowgli-judge", "mowgli-core", "mowgli-rdma", "mowgli-x86", "libraries", "mowgli-check", "mowgli-prove"]
+    {
+        for file in sources(&root().join(name).join("src")) {
+            let path = file.strip_prefix(root()).expect("it is below").to_string_lossy().into_owned();
+            let text = text(&path);
+            let times = text.matches("Instant::now").count() + text.matches("SystemTime").count();
+            found.extend((times > 0).then_some((path, times)));
+        }
+    }
+    let found: Vec<(&str, usize)> = found.iter().map(|(path, times)| (&**path, *times)).collect();
+    assert_eq!(found, readers, "use a count of steps, or add the file with its reason");
+}
+
 #[test]
 fn paths_in_documents_exist() {
     for document in ["ARCHITECTURE.md", "PAPER.md", "README.md", "CONTRIBUTING.md"] {

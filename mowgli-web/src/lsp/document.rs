@@ -111,7 +111,11 @@ impl LitmusDocument<'_> {
         let test = self.test()?;
         let Some(asserted) = test.assertions.get(assertion) else {
             let all = test.assertions.len();
-            return Err(InputError::new(Code::Argument, format!("no assertion {assertion}: the test has {all}, counted from 0")).into());
+            return Err(InputError::new(
+                Code::Argument,
+                format!("no assertion {assertion}: the test has {all}, counted from 0"),
+            )
+            .into());
         };
         guarded(self.uri, || {
             if let Semantics::Own(own) = test.model.semantics() {
