@@ -520,7 +520,7 @@ impl ProgramWords {
                 return format!("\nThe specifications forbid it; why was not found before {stop}.\n");
             }
             None if refutations.is_empty() => {
-                return "\nNo plain execution of the program has it: nothing writes these values, and no cell begins with them.\n".to_owned();
+                return "\nNo run of the program has these values: a call reads only what a call writes, or what a cell begins with.\n".to_owned();
             }
             _ => {}
         }

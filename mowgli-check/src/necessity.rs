@@ -291,7 +291,7 @@ impl ChangeResult {
             Needed::No => ["not needed within the bound", "survives"],
             Needed::IllDefined => ["needed for a call to do anything", "caught: not well defined"],
             Needed::Same => ["there is nothing to change", "equivalent: there is nothing to change"],
-            Needed::Vacuous => ["vacuous: clients no longer end", "blocks: clients no longer end"],
+            Needed::Vacuous => ["needed: without it clients no longer end", "blocks: clients no longer end"],
             Needed::Stuck => ["needed: without it an execution is stuck", "caught: an execution is stuck"],
             Needed::Undecided => ["undecided"; 2],
         };

@@ -471,13 +471,9 @@ pub fn refuted(checked: &Checked) -> String {
 /// of the specification: the subevents that stand for it, joined by `or` if executions differ (g of LOCO Def. 3.13).
 #[must_use]
 pub fn concretisation(checked: &Checked) -> String {
-    format!(
-        "{} ({}) over {}\n\n{}",
-        checked.library,
-        checked.variant,
-        checked.over,
-        checked.concretisation().join("\n")
-    )
+    let title = format!("{} ({}) over {}", checked.library, checked.variant, checked.over);
+    let lines = checked.concretisation().join("\n");
+    format!("{title}: what stands for each subevent of the specification; `or` if executions differ\n\n{lines}")
 }
 
 /// Returns the finding of a check as text for a snapshot.

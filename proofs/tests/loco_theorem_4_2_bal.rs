@@ -24,8 +24,8 @@ fn holds_for_the_transitive_barrier() {
     assert_snapshot!("bal_transitive_concretisation", concretisation(&report));
 }
 
-/// The own node's promise stands for the fence, and the others for the first broadcast. Their later subevents with the same
-/// stamps do not do.
+/// `bal-puts` is not in the papers. The fence stands for the promise about the own node, or the wait in some clients, and the first
+/// broadcast for the promises about other nodes. Their later subevents with the same stamps do not do.
 #[test]
 fn two_passes_do_for_puts() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
@@ -130,5 +130,8 @@ fn the_fence_of_the_barrier_is_needed_towards_every_node() {
     assert_eq!(of("GF"), [Needed::Yes; 3]);
     assert!(of("Write").iter().chain(&of("Bcast")).all(|n| *n == Needed::Vacuous));
     let lines: Vec<String> = rows.iter().map(|row| row.text(ChangeKind::Necessity)).collect();
-    assert_snapshot!("bal_necessity", lines.join("\n"));
+    assert_snapshot!(
+        "bal_necessity",
+        format!("bal (published) over sv: which operations it needs\n\n{}", lines.join("\n"))
+    );
 }
