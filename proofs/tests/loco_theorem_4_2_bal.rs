@@ -24,8 +24,8 @@ fn holds_for_the_transitive_barrier() {
     assert_snapshot!("bal_transitive_concretisation", concretisation(&report));
 }
 
-/// `bal-puts` is not in the papers. The fence stands for the promise about the own node, or the wait in some clients, and the first
-/// broadcast for the promises about other nodes. Their later subevents with the same stamps do not do.
+/// `bal-puts` is not in the papers. The fence stands for the promise about the own node, or the wait in some clients. The first
+/// broadcast stands for the promises about other nodes. Their later subevents with the same stamps do not do.
 #[test]
 fn two_passes_do_for_puts() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
