@@ -1149,7 +1149,7 @@ void mw_serve(void)
 	seen = mmap(NULL, SEEN * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (seen == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
 	mw_heap_begins();
-	mw_threads_begin();
+	mw_threads_begin(arguments);
 	mw_threads_lines();
 	for (size_t i = 0; i < window_count; i++)
 		mw_line("window %lu %zu %d %lu %lx\n", GLOBAL(window[i].at), window[i].n, window[i].writes, window[i].open, GLOBAL(window[i].pc));

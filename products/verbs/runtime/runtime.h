@@ -132,13 +132,14 @@ void mw_main_must_take_part(const char *why) __attribute__((noreturn));
 void mw_window_begins(void);
 /* Makes `main` take part if its threads may run. */
 void mw_beside_threads(const char *why);
-/* A byte that stands for the environment. */
-extern char mw_environment;
+/* True if other threads of the program may run beside this one. */
+int mw_threads_run(void);
 /* True if other threads use these bytes, whose memory a call changes. */
 int mw_is_used_by_others(const void *at, size_t n);
 /* Notes an access of `main`; true if its threads may run. */
 int mw_window(const void *at, size_t n, int writes);
-void mw_threads_begin(void);
+/* The stack of `main` ends at this address. */
+void mw_threads_begin(uintptr_t end);
 void mw_threads_lines(void);
 void mw_threads_state(void);
 void mw_variables_state(void);

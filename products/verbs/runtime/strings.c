@@ -73,7 +73,6 @@ REAL(double, atof, (const char *s), length(s, ALL); return atof(s);)
 LOOKS(int, puts, (const char *s), length(s, ALL), puts(s))
 LOOKS(int, fputs, (const char *s, FILE *to), length(s, ALL), fputs(s, to))
 LOOKS(int, perror, (const char *s), if (s) length(s, ALL), (perror(s), 0))
-LOOKS(char *, getenv, (const char *s), (mw_is_shared(&mw_environment, 1, 0), length(s, ALL)), getenv(s))
 LOOKS(in_addr_t, inet_addr, (const char *s), length(s, ALL), inet_addr(s))
 LOOKS(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), mw_look(from, size * n), fwrite(from, size, n, to))
 #define COMPARES(name) STRINGS(int, name, (const void *a, const void *b, size_t n), BOTH(a, n, b, n, mw_look(a, n), mw_look(b, n)) return memcmp(a, b, n);)
@@ -97,6 +96,57 @@ static void *found(const char *s, int c, size_t most)
 }
 LOOKS(void *, memchr, (const void *s, int c, size_t n), , found(s, c, n))
 LOOKS(void *, rawmemchr, (const void *s, int c), , found(s, c, ALL))
+
+/* The environment. A thread has a process of its own, so what threads change is a list of texts in memory: NAME=VALUE, or a name that has
+ * no value any more. The last one counts. Behind NULL nothing of what was before does. */
+enum { TEXTS = 64 };
+static struct { long count; char *texts[TEXTS]; } environment __attribute__((aligned(64)));
+static int changes_environment(const char *call, char *text)
+{
+	mw_look(&environment.count, sizeof environment.count);
+	long count = environment.count + 1;
+	if (count > TEXTS) mw_end('x', "threads change the environment more than %d times", TEXTS);
+	mw_put(&environment.texts[count - 1], &text, sizeof text);
+	mw_put(&environment.count, &count, sizeof count);
+	if (mw_threads_run()) mw_unsure(call);
+	return 0;
+}
+static int is_name(const char *name) { return length(name, ALL) && !strchr(name, '='); }
+static char *environment_text(const char *name, const char *equals, const char *to)
+{
+	size_t n = strlen(name), m = strlen(equals), k = strlen(to) + 1;
+	char *text = mw_allocated(n + m + k);
+	mw_put(text, name, n);
+	mw_put(text + n, equals, m);
+	mw_put(text + n + m, to, k);
+	return text;
+}
+static char *value_in_environment(const char *name)
+{
+	size_t n = length(name, ALL);
+	mw_look(&environment.count, sizeof environment.count);
+	for (long k = environment.count; k-- > 0;) {
+		mw_look(&environment.texts[k], sizeof *environment.texts);
+		char *text = environment.texts[k];
+		if (!text) return NULL;
+		length(text, ALL);
+		if (!strncmp(text, name, n) && (text[n] == '=' || !text[n])) return text[n] ? text + n + 1 : NULL;
+	}
+	return getenv(name);
+}
+/* While `main` sets up, libc has it. */
+#define ENVIRONMENT(name, parameters, arguments, is_wrong, text) \
+	STRINGS(int, name, parameters, \
+		if (mw_thread < 0) { mw_window(&environment.count, sizeof environment.count, 1); return name arguments; } \
+		mw_flush(); \
+		if (is_wrong) { errno = EINVAL; return -1; } \
+		return changes_environment(#name, text);)
+STRINGS(char *, getenv, (const char *name), return value_in_environment(name);)
+ENVIRONMENT(setenv, (const char *name, const char *to, int again), (name, to, again), !is_name(name),
+	!again && value_in_environment(name) ? "" : (length(to, ALL), environment_text(name, "=", to)))
+ENVIRONMENT(unsetenv, (const char *name), (name), !is_name(name), environment_text(name, "", ""))
+ENVIRONMENT(putenv, (char *all), (all), 0, all)
+ENVIRONMENT(clearenv, (void), (), 0, NULL)
 
 /* Functions of libstdc++ that copy a text to memory of their own, or compute with bytes. */
 #define OF_LIBRARY(type, name, parameters, looks, arguments) \

@@ -877,25 +877,24 @@ HOOK(void, tss_delete, (tss_t k), no_key(k);)
 HOOK(int, tss_set, (tss_t k, void *v), return thrd_of(sets_value(k, v));)
 HOOK(void *, tss_get, (tss_t k), return value_of(k);)
 
+int mw_threads_run(void) { return mw_thread >= 0 && mw_thread != EPILOGUE && (!mw_is_main() || mw_open); }
 HOOK(int, __mowgli_munmap, (void *at, size_t n),
 	mw_window(at, n, 1);
 	if (mw_thread >= 0) mw_flush();
 	/* The runtime keeps words that others use. */
-	if (mw_thread >= 0 && mw_thread != EPILOGUE && (!mw_is_main() || mw_open) && mw_is_used_by_others(at, n)) {
+	if (mw_threads_run() && mw_is_used_by_others(at, n)) {
 		mw_unsure("munmap of memory that other threads use");
 		return 0;
 	}
 	if (mw_thread >= 0) mw_unmaps((uintptr_t)at, n);
 	return munmap(at, n);)
-/* Calls of which nothing is seen, and that change what memory or the environment is: of `main` that matters where its threads may run. */
-char mw_environment;
+/* Calls of which nothing is seen, and that change what memory is: of `main` that matters where its threads may run, or use it. */
 #define CHANGES(name, parameters, arguments, at, n) \
 	HOOK(long, __mowgli_##name, parameters, \
-		if (mw_thread >= 0) { mw_flush(); mw_unsure(#name); } else mw_window(at, n, 1); \
+		mw_window(at, n, 1); \
+		if (mw_thread >= 0) mw_flush(); \
+		if (mw_threads_run() || (mw_thread >= 0 && (n) && mw_is_used_by_others(at, n))) mw_unsure(#name); \
 		return ((long (*) parameters)dlsym(RTLD_NEXT, #name)) arguments;)
-#define CHANGES_ENVIRONMENT(name, parameters, arguments) CHANGES(name, parameters, arguments, &mw_environment, 1)
-CHANGES_ENVIRONMENT(setenv, (const char *name, const char *to, int again), (name, to, again)) CHANGES_ENVIRONMENT(unsetenv, (const char *name), (name))
-CHANGES_ENVIRONMENT(putenv, (char *all), (all)) CHANGES_ENVIRONMENT(clearenv, (void), ())
 CHANGES(mmap, (void *at, size_t n, int may, int how, int file, long from), (at, n, may, how, file, from), at, how & MAP_FIXED ? n : 0)
 CHANGES(mmap64, (void *at, size_t n, int may, int how, int file, long from), (at, n, may, how, file, from), at, how & MAP_FIXED ? n : 0)
 CHANGES(mprotect, (void *at, size_t n, int may), (at, n, may), at, n)
@@ -1219,13 +1218,13 @@ enum { STACK = 8 << 20 };
 static char *stacks;
 /* Those of `main`, and the end of its stack. */
 static uintptr_t variables_of_main, end_of_main;
-void mw_threads_begin(void)
+void mw_threads_begin(uintptr_t end)
 {
 	dl_iterate_phdr(finds_variables, NULL);
 	stacks = mmap(NULL, (size_t)THREADS * STACK, stacks_may, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (stacks == MAP_FAILED) mw_end('x', "no memory for the stacks of threads");
 	variables_of_main = variables();
-	end_of_main = (uintptr_t)environ;
+	end_of_main = end;
 }
 uintptr_t mw_end_of_stack(void) { return (uintptr_t)stacks + (size_t)(mw_thread + 1) * STACK; }
 int mw_is_on_a_stack(uintptr_t at)

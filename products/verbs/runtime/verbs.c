@@ -91,7 +91,7 @@ static void lives(int64_t *is_gone, const char *call, const char *what)
 	if (!is_alive(is_gone)) mw_end('m', "%s: the %s is destroyed", call, what);
 }
 /* True if threads or other programs may run, so that operations are under way. */
-static int others_run(void) { return mw_thread >= 0 && mw_thread != EPILOGUE && (mw_program >= 0 || !mw_is_main() || mw_open); }
+static int others_run(void) { return mw_threads_run() || (mw_thread >= 0 && mw_thread != EPILOGUE && mw_program >= 0); }
 /* Behind the threads nobody else needs to know. */
 static int destroys(int64_t *is_gone, const char *call, const char *what)
 {

@@ -1513,18 +1513,22 @@ fn main_acts_beside_its_threads() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path(), &file(folder.path(), "window.c", include_str!("device/window.c")), &[]);
     for (what, code, texts) in [
-        ("e", 3, ["n=0", "except for setenv (window.c:18)"]),
-        ("m", 3, ["n=3", "except for madvise (window.c:19)"]),
-        ("x", 3, ["n=3", "except for mmap (window.c:20)"]),
-        ("u", 3, ["n=3", "except for munmap of memory that other threads use (window.c:21)"]),
-        ("p", 3, ["n=3", "except for mprotect (window.c:22)"]),
-        ("f", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:23"]),
-        ("r", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:24"]),
-        ("a", 1, ["", "failure: window.c:25: abort() is called"]),
-        ("s", 1, ["", "failure: window.c:26: assertion `what == 0' failed"]),
+        ("e", 3, ["n=0", "except for setenv (window.c:26)"]),
+        ("m", 3, ["n=3", "except for madvise (window.c:27)"]),
+        ("x", 3, ["n=3", "except for mmap (window.c:28)"]),
+        ("u", 3, ["n=3", "except for munmap of memory that other threads use (window.c:29)"]),
+        ("p", 3, ["n=3", "except for mprotect (window.c:30)"]),
+        ("f", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:31"]),
+        ("r", 1, ["n=3", "window.c:8: reads memory that was freed at window.c:32"]),
+        ("a", 1, ["", "failure: window.c:33: abort() is called"]),
+        ("s", 1, ["", "failure: window.c:34: assertion `what == 0' failed"]),
         ("z", 1, ["", "failure: Segmentation fault"]),
         // Nothing of this concerns the thread.
         ("h", 0, ["1 thread on 1 node", "complete: "]),
+        // Before its start and between two threads nothing runs beside `main`, and the thread sees what it has set.
+        ("c", 0, ["n=1", "complete: "]),
+        ("b", 0, ["n=3 n=1", "complete: "]),
+        ("d", 0, ["n=3 n=0", "complete: "]),
     ] {
         let ran = with("explore", &program, &["--", what]);
         assert!(ran.code == code && texts.iter().all(|t| ran.out.contains(t)), "{what}: {}{}", ran.out, ran.err);
