@@ -19,7 +19,7 @@ enum { REGIONS = 256 };
 
 struct sent { uint64_t id; unsigned long place[4]; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 /* `owner` is the number of the queue pair whose message has it, if that is known, of several that share it. */
-struct awaited { uint64_t id; int count; uint32_t owner; struct ibv_sge to[8]; };
+struct awaited { uint64_t id; int count; uint32_t owner; int64_t number; struct ibv_sge to[8]; };
 struct receives { char mark, is_mine; uint32_t most, elements; int count; int64_t posted, before; struct awaited queue[DEPTH]; };
 /* `is_gone` is a word that says that an object is destroyed, by whichever thread. */
 struct shared { struct ibv_srq srq; int node; int64_t is_gone; struct receives all; };
@@ -38,9 +38,13 @@ struct pair {
 	/* Its receive queue: its own one or a shared one. */
 	struct receives own, *from;
 };
-/* `used` says which threads have operations with local memory there, by the places of one: see `uses`. `awaited` says where receives are
- * that threads have posted, as bits of `parts`. */
-struct region { struct ibv_mr mr; int node, access; int64_t is_gone, used[THREADS], awaited[THREADS]; };
+/* `used` says which threads have operations with local memory there, by the places of one: see `uses`. `awaited` says near what receives
+ * are that threads have posted, as bits of `parts`. */
+struct region { struct ibv_mr mr; int node, access; int64_t is_gone, used[THREADS], awaited[THREADS + 1]; };
+/* Memory of receives that each thread has posted, for the others. Behind the threads is what the set-up has posted to shared queues. A place
+ * keeps its memory and its queue, and is used for it again. */
+enum { UNUSED, AWAITED, POLLED };
+static struct posted { int64_t state, at, size, from, number; } posted[THREADS + 1][DEPTH];
 struct queue { struct ibv_cq cq; int node; int64_t is_gone; };
 
 static struct ibv_device devices[NODES];
@@ -161,36 +165,60 @@ static uint64_t parts(const struct region *r, uintptr_t at, size_t n)
 	for (size_t k = 0; is_in_region(r, at, n) && k < 64; k++) if ((uintptr_t)r->mr.addr + k * size < at + n && at < (uintptr_t)r->mr.addr + (k + 1) * size) bits |= 1ul << k;
 	return bits;
 }
-/* Tells other threads where the receives are that this thread has posted and not polled. */
-static void tells_receives(void)
+static void sets(int64_t *at, int64_t v)
 {
-	if (mw_thread < 0 || mw_thread >= THREADS) return;
-	for (int i = 0; i < region_count; i++) {
-		uint64_t bits = 0;
-		for (int p = 0; p < pair_count; p++) {
-			struct receives *own = &pairs[p]->own;
-			for (int k = 0; k < own->count; k++)
-				for (int j = 0; own->posted - own->count + k >= own->before && j < own->queue[k].count; j++)
-					bits |= parts(regions[i], own->queue[k].to[j].addr, own->queue[k].to[j].length);
-		}
-		if ((uint64_t)regions[i]->awaited[mw_thread] != bits) mw_set_flag(&regions[i]->awaited[mw_thread], (int64_t)bits);
+	if (*at == v) return;
+	if (mw_thread < 0) *at = v; else mw_set_flag(at, v);
+}
+/* Tells other threads that a receive of this owner is posted, or polled. */
+static void tells_receive(int owner, const struct receives *r, const struct awaited *w, int state)
+{
+	struct posted *all = posted[owner], *p;
+	for (int j = 0; owner <= THREADS && j < w->count; j++) {
+		int64_t at = (int64_t)w->to[j].addr, size = w->to[j].length, from = (int64_t)(uintptr_t)r;
+		for (p = all; p < all + DEPTH && p->state; p++)
+			if (p->at == at && p->size == size && p->from == from && (state == AWAITED ? p->state == POLLED : p->number == w->number)) break;
+		if (p == all + DEPTH) mw_end('x', "a thread posts receives of more than %d kinds", DEPTH);
+		sets(&p->at, at);
+		sets(&p->size, size);
+		sets(&p->from, from);
+		sets(&p->number, w->number);
+		sets(&p->state, state);
 	}
+	for (int i = 0; owner <= THREADS && i < region_count; i++) {
+		uint64_t bits = 0;
+		for (p = all; p < all + DEPTH && p->state; p++) if (p->state == AWAITED) bits |= parts(regions[i], (uintptr_t)p->at, (size_t)p->size);
+		sets(&regions[i]->awaited[owner], (int64_t)bits);
+	}
+}
+/* True if others have a receive with some of these bytes, of which the poll is not done. `frees` is called with each, or NULL. */
+static int is_awaited_by_others(uintptr_t at, size_t n, void (*frees)(const struct receives *, int64_t))
+{
+	for (int i = 0; mw_thread < THREADS && i < region_count; i++) {
+		uint64_t bits = regions[i]->node == mw_node() ? parts(regions[i], at, n) : 0;
+		for (int t = 0; bits && t <= THREADS; t++) {
+			if (t == mw_thread || !((uint64_t)mw_flag(&regions[i]->awaited[t]) & bits)) continue;
+			int64_t state;
+			for (struct posted *p = posted[t]; p < posted[t] + DEPTH && (state = mw_flag(&p->state)); p++) {
+				if (state != AWAITED) continue;
+				uintptr_t begin = (uintptr_t)mw_flag(&p->at), end = begin + (uintptr_t)mw_flag(&p->size);
+				if (at >= end || begin >= at + n) continue;
+				const struct receives *from = (const void *)mw_flag(&p->from);
+				if (frees) frees(from, mw_flag(&p->number)); else if (t < THREADS || !from->is_mine) return 1;
+			}
+		}
+	}
+	return 0;
 }
 /* A use of memory of such a receive by another thread. If it is repeated, the thread waits for what the card may have written, and goes no
  * further. */
 static void touches_awaited(uintptr_t at, size_t n)
 {
-	for (int i = 0; mw_thread < THREADS && i < region_count; i++) {
-		uint64_t bits = regions[i]->node == mw_node() ? parts(regions[i], at, n) : 0;
-		for (int t = 0; bits && t < THREADS; t++) {
-			if (t == mw_thread || !((uint64_t)mw_flag(&regions[i]->awaited[t]) & bits)) continue;
-			mw_unsure("memory of a receive that another thread uses before its completion was polled");
-			if (awaited_at.place == mw_place() && awaited_at.at == at) mw_end('d', "a wait for the memory of a receive");
-			awaited_at.place = mw_place();
-			awaited_at.at = at;
-			return;
-		}
-	}
+	if (!is_awaited_by_others(at, n, NULL)) return;
+	mw_unsure("memory of a receive that another thread uses before its completion was polled");
+	if (awaited_at.place == mw_place() && awaited_at.at == at) mw_end('d', "a wait for the memory of a receive");
+	awaited_at.place = mw_place();
+	awaited_at.at = at;
 }
 void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 {
@@ -213,6 +241,8 @@ int mw_is_registered(uintptr_t at, size_t n)
 }
 void mw_verbs_lines(void)
 {
+	for (int i = 0; i < shared_count; i++)
+		for (int k = 0; k < shared[i]->all.count; k++) tells_receive(THREADS, &shared[i]->all, &shared[i]->all.queue[k], AWAITED);
 	for (int i = 0; i < region_count; i++)
 		mw_line("region %d %lu %zu %u %d %lu\n", regions[i]->node, GLOBAL(regions[i]->mr.addr), regions[i]->mr.length,
 			regions[i]->mr.lkey, regions[i]->access, GLOBAL(regions[i]->mr.pd));
@@ -328,6 +358,29 @@ static unsigned long kept(uint64_t bits)
 	uint64_t offset = bits & ((1 << 21) - 1);
 	return offset ? GLOBAL(offset + (uintptr_t)&__executable_start) : 0;
 }
+/* Frees the memory of the receive with this number, where no message comes behind the end of its queue pair. Messages to queue pairs that
+ * share a queue take its receives in turn, so the first one that is open stands for all of them. */
+static void frees_receive(const struct receives *r, int64_t number)
+{
+	int64_t come = 0;
+	const struct pair *p = NULL;
+	for (int i = 0; i < pair_count; i++) {
+		if (pairs[i]->from != r) continue;
+		p = pairs[i];
+		if (!is_alive(&pairs[i]->is_gone)) return;
+		if (r == &p->own) { come = mw_ask("received %u %ld", p->qp.qp_num, (long)number) ? number + 1 : 0; break; }
+		for (int k = 0; k < open_count; k++)
+			if (open_operations[k].kind == 'r' && numbered((uint32_t)open_operations[k].at)->from == r && (int64_t)open_operations[k].size <= number) return;
+		int64_t k = p->now.received;
+		while (mw_ask("received %u %ld", p->qp.qp_num, (long)k)) k++;
+		come += k;
+	}
+	if (p && come <= number) stays_open('r', p->qp.qp_num, (uint64_t)number, 0);
+}
+static void frees_receives(const struct receives *r, int64_t first, uintptr_t at, size_t n)
+{
+	for (int k = 0; k < r->count; k++) if (r->queue[k].number >= first && receives_at(&r->queue[k], at, n)) frees_receive(r, r->queue[k].number);
+}
 void mw_verbs_frees(uintptr_t at, size_t n)
 {
 	for (int i = 0; i < pair_count; i++)
@@ -347,12 +400,9 @@ void mw_verbs_frees(uintptr_t at, size_t n)
 	ends_for('f', GLOBAL(at), n);
 	mw_call("freed %lu %zu", GLOBAL(at), n);
 	/* The messages that have the receives there. */
-	for (int i = 0; i < pair_count; i++)
-		for (int k = 0; k < pairs[i]->own.count; k++) {
-			int64_t message = pairs[i]->now.received + k;
-			uint32_t pair = pairs[i]->qp.qp_num;
-			if (receives_at(&pairs[i]->own.queue[k], at, n) && !mw_ask("received %u %ld", pair, (long)message)) stays_open('r', pair, (uint64_t)message, 0);
-		}
+	for (int i = 0; i < pair_count; i++) frees_receives(&pairs[i]->own, 0, at, n);
+	for (int i = 0; i < shared_count; i++) frees_receives(&shared[i]->all, shared[i]->all.before, at, n);
+	is_awaited_by_others(at, n, frees_receive);
 }
 /* Notes that this thread has an operation with local memory in a region, or none. Another thread that frees it looks. The value has three
  * places of the operation. */
@@ -486,16 +536,16 @@ static int awaits(const char *call, struct receives *r, int node, struct ibv_pd 
 		if (wr->num_sge < 0 || wr->num_sge > 8 || (uint32_t)wr->num_sge > r->elements)
 			mw_end('m', "%s: %d scatter elements on a queue of %u", call, wr->num_sge, r->elements);
 		struct awaited *w = &r->queue[r->count++];
-		r->posted++;
 		memset(w, 0, sizeof *w);
+		w->number = r->posted++;
 		w->id = wr->wr_id;
 		w->count = wr->num_sge;
 		for (int i = 0; i < wr->num_sge; i++) {
 			w->to[i] = wr->sg_list[i];
 			if (w->to[i].length) reaches(call, node, pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
 		}
+		if (mw_thread >= 0) tells_receive(mw_thread, r, w, AWAITED);
 	}
-	tells_receives();
 	return 0;
 }
 ENTRY(mowgli_post_recv);
@@ -612,7 +662,8 @@ static int polls_receive(struct pair *p, int64_t came, struct ibv_wc *wc)
 	}
 	mw_own_free(data);
 	p->now.received++;
-	tells_receives();
+	if (w.number >= from->before) tells_receive(mw_thread, from, &w, POLLED);
+	else if (from != &p->own) tells_receive(THREADS, from, &w, POLLED);
 	return 1;
 }
 /* Of the queue pairs whose next message has come, any has the next completion. Returns NULL if there is none. */

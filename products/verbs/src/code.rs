@@ -344,6 +344,8 @@ impl CompiledProgram {
         self.walks.clear();
         self.endings.clear();
         self.limits.clear();
+        self.warnings.clear();
+        self.unseen.clear();
         self.sites.clear();
         self.main_sets_up_only()?;
         let cells = match self.uses.cells() {
@@ -679,6 +681,11 @@ impl CompiledProgram {
         (0..self.landings.len()).filter(|id| is_there(&self.landings[*id])).nth(k)
     }
 
+    /// Returns the receive queue of a queue pair.
+    fn receive_queue(&self, pair: u64) -> Option<u64> {
+        self.made.receive_queues.get((pair as usize).wrapping_sub(1)).copied()
+    }
+
     /// True if a thread ends such a part in some run.
     fn may_end(&self, kind: char, part: (u64, u64)) -> bool {
         let is_part = |other: (u64, u64)| other == part || "fd".contains(kind) && overlap(other, part);
@@ -726,7 +733,18 @@ impl CompiledProgram {
         lands: &dyn Fn(usize) -> bool,
         last: &dyn Fn(Loc) -> Option<Val>,
     ) -> Option<usize> {
-        let id = self.landing_in(end, k).filter(|id| lands(*id))?;
+        let queue = self.receive_queue(end.1.0);
+        let id = match end {
+            // Messages to queue pairs that share a queue take its receives in turn.
+            ('r', (_, number)) if self.made.receive_queues.iter().filter(|own| queue == Some(**own)).count() > 1 => {
+                let of_queue = |id: &usize| match self.landings[*id].reaches {
+                    Reach::Receive(pair, _) => lands(*id) && self.receive_queue(pair) == queue,
+                    _ => false,
+                };
+                (0..self.landings.len()).filter(of_queue).nth(number as usize)?
+            }
+            _ => self.landing_in(end, k).filter(|id| lands(*id))?,
+        };
         let is_written = |x: &Loc| last(*x) != Some(Val::Int(FREED));
         let is_later = match self.landings[id].reaches {
             Reach::Writes(_) => self.written_by(id, end.1).iter().any(is_written),
@@ -907,7 +925,8 @@ impl CompiledProgram {
         let place = place.filter(|place| !is_write && place.iter().map(|(_, n)| n).sum::<u64>() >= op.size);
         let is_placed = place.is_some();
         let receive = (u64::from(peer), op.message as u64);
-        if !is_write && op.size > 0 && self.may_end('r', receive) {
+        let of_queue = |(pair, _)| self.receive_queue(pair) == self.receive_queue(receive.0);
+        if !is_write && op.size > 0 && self.part_ends.iter().any(|(kind, part)| *kind == 'r' && of_queue(*part)) {
             self.landing(thread, Reach::Receive(receive.0, receive.1), places);
         }
         if let Some(place) = place {
