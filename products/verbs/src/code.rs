@@ -223,6 +223,9 @@ enum Reach {
 /// The value of memory that is freed.
 const FREED: i64 = 0x6d6f_7767_6c69_dead;
 
+/// A word that an operation writes, and the one that it reads.
+type Row = (Loc, Loc);
+
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
 struct OpenOperations {
     in_order: bool,
@@ -789,9 +792,9 @@ impl CompiledProgram {
         }
         match op.kind {
             "write" | "writeimm" if op.size > 0 || !is_message => {
-                let mut rows = self.rows(op, &[(op.remote, op.size)], node)?;
-                self.lands(thread, vec![(op.remote, op.size)], places, (&mut rows, node, to));
-                calls.push(self.put(last, rows, node, to)?);
+                let rows = self.rows(op, &[(op.remote, op.size)], node)?;
+                let rest = self.lands(thread, vec![(op.remote, op.size)], places, (node, to));
+                calls.extend(self.puts((silent, last), (rows, rest), node, to)?);
             }
             "read" => {
                 let rows = self.gotten(op)?;
@@ -825,25 +828,40 @@ impl CompiledProgram {
         Ok(if self.is_stale { Vec::new() } else { calls })
     }
 
-    /// Notes an operation that writes memory which a thread frees, and adds the word for the rest of its data to its rows.
+    /// Notes an operation that writes memory which a thread frees, and returns the row for the rest of its data.
     fn lands(
         &mut self,
         thread: usize,
         ranges: Vec<(u64, u64)>,
         places: &CallStack,
-        (rows, node, to): (&mut Vec<(Loc, Loc)>, u8, u8),
-    ) {
+        (node, to): (u8, u8),
+    ) -> Option<Row> {
         if !ranges.iter().any(|range| self.may_end('f', *range)) {
-            return;
+            return None;
         }
         let (mut size, mut used) = (0, 0);
         for &(at, n) in &ranges {
             (size, used) = (size + n, used + self.cells.in_range(at, n).map(|(_, n)| n).sum::<u64>());
         }
         let id = self.landing(thread, Reach::Writes(ranges), places);
-        if used < size && rows.len() < WORDS {
-            rows.push((self.rest(id, to), self.constant(node, 1)));
+        (used < size).then(|| (self.rest(id, to), self.constant(node, 1)))
+    }
+
+    /// Returns the puts of an operation. The row for its rest is a second one if the others fill the first: it says when all has arrived.
+    fn puts(
+        &mut self,
+        (silent, last): (Val, Val),
+        (mut rows, rest): (Vec<Row>, Option<Row>),
+        node: u8,
+        to: u8,
+    ) -> Result<Vec<Call>, String> {
+        if rows.len() == WORDS
+            && let Some(rest) = rest
+        {
+            return Ok(vec![self.put(silent, rows, node, to)?, self.put(last, vec![rest], node, to)?]);
         }
+        rows.extend(rest);
+        Ok(vec![self.put(last, rows, node, to)?])
     }
 
     /// Returns a word that stands for memory of a node that no thread reads.
@@ -851,7 +869,7 @@ impl CompiledProgram {
         self.word(&format!("unread_{node}"), node, 0)
     }
 
-    fn put(&mut self, w: Val, rows: Vec<(Loc, Loc)>, node: u8, to: u8) -> Result<Call, String> {
+    fn put(&mut self, w: Val, rows: Vec<Row>, node: u8, to: u8) -> Result<Call, String> {
         let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
             true => (vec![self.unread(to)], vec![self.unread(node)]),
             false => rows.into_iter().unzip(),
@@ -863,7 +881,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells in these ranges that an operation writes, each with the word that it reads.
-    fn rows(&mut self, op: &PostedOperation<'_>, targets: &[(u64, u64)], node: u8) -> Result<Vec<(Loc, Loc)>, String> {
+    fn rows(&mut self, op: &PostedOperation<'_>, targets: &[(u64, u64)], node: u8) -> Result<Vec<Row>, String> {
         let (mut rows, mut done) = (Vec::new(), 0);
         let whole = [(0, op.size)];
         // What is inline has offsets in the place of addresses.
@@ -897,7 +915,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells that a READ writes, each with the word that it reads.
-    fn gotten(&mut self, op: &PostedOperation<'_>) -> Result<Vec<(Loc, Loc)>, String> {
+    fn gotten(&mut self, op: &PostedOperation<'_>) -> Result<Vec<Row>, String> {
         let (mut rows, mut from) = (Vec::new(), op.remote);
         for &(to, size) in &op.local {
             let is_new = self.uses.copy(Copy { from: Some(from), to, size });
@@ -930,21 +948,21 @@ impl CompiledProgram {
             self.landing(thread, Reach::Receive(receive.0, receive.1), places);
         }
         if let Some(place) = place {
-            let mut rows = self.rows(op, &place, node)?;
+            let rows = self.rows(op, &place, node)?;
             let (mut left, mut ranges) = (op.size, Vec::new());
             for &(at, n) in &place {
                 ranges.push((at, n.min(left)));
                 left -= n.min(left);
             }
-            self.lands(thread, ranges, places, (&mut rows, node, to));
+            let rest = self.lands(thread, ranges, places, (node, to));
             if rows.len() > WORDS {
                 self.is_stale |= self.large.insert((peer, op.message));
                 let is_there = |c: &Copy| place.iter().any(|(at, n)| *at <= c.to && c.to + c.size <= at + n);
                 self.uses.copies.retain(|copy| !is_there(copy));
                 return Ok(Vec::new());
             }
-            if !rows.is_empty() {
-                calls.push(self.put(silent, rows, node, to)?);
+            if !rows.is_empty() || rest.is_some() {
+                calls.extend(self.puts((silent, silent), (rows, rest), node, to)?);
             }
         } else if !is_write && op.size > 0 {
             let mut rows = Vec::new();
