@@ -466,7 +466,8 @@ impl TestRepairs {
         if self.repairs.is_empty() && self.is_done == Some(false) && self.beyond.is_none() {
             lines.push(format!("  searched: {}", self.searched));
         }
-        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
+        let others = if self.repairs.is_empty() { "one" } else { "others, or smaller ones" };
+        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be {others}: {why}")));
         lines.join("\n") + "\n"
     }
 }

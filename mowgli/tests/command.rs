@@ -695,9 +695,10 @@ fn stats_say_what_was_looked_at_and_what_was_dropped() {
         "{}",
         locks.err
     );
-    let few = ["--threads", "1", "--nodes", "1", "--calls", "2", "--values", "1,2"];
+    let few = ["--threads", "1", "--nodes", "1", "--calls", "2", "--values", "1,2,1"];
     let caught = mowgli(&[&["check", "sc-rmw", "--variant", "faa-adds-one", "--stats"], &few[..]].concat());
     assert!(caught.err.contains(" left when the check ended: "), "{}", caught.err);
+    assert!(caught.out.contains("values {1, 2}"), "{}", caught.out);
 }
 
 fn without_times(json: &str) -> Vec<serde_json::Value> {

@@ -84,6 +84,7 @@ fn costs_are_what_is_said_and_answers_are_three_valued() {
     assert_eq!(found["repairs"].as_array().unwrap().len(), 1);
     let (code, found) = line(&["--most", "1", &sb]);
     assert!(code == 3 && found["undecided"].is_string() && found["repairs"] == serde_json::json!([]), "{found}");
+    tells(&["repair", "--most", "1", &sb], 3, &["  there may be one: "]);
     let (code, found) = line(&["--timeout", "0", &sb]);
     assert!(code == 3 && found["is_done"].is_null(), "{found}");
     let hopeless = file(folder.path(), "all.litmus", &format!("{SB}forbidden (a=1 /\\ b=1)\n"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use mowgli::catalogue::Catalogue;
 use mowgli::check::{CheckOptions, check};
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::parse::{on_network, parse};
 use mowgli::litmus::print;
 use mowgli::litmus::run::{Engine, explore, solve_with};
@@ -730,7 +731,7 @@ fn litmus_tests_are_decided_and_repaired_on_networks() {
         networks: &networks,
         repair: true,
         rows: true,
-        limits: Limits::default(),
+        deadline: &Deadline::default,
     };
     let decide = |text: &str| cases::decide(Path::new("t.litmus"), text, &ask);
     let text = |put: &str| {
@@ -761,6 +762,30 @@ fn litmus_tests_are_decided_and_repaired_on_networks() {
         decide("RDMA_TSO t\n{ x@1 = 1; }\n P1@1 ;\n put(y, x) ;\n")
             .is_err_and(|e| e.message.contains("y is not declared"))
     );
+}
+
+/// A network has the verdict that it has alone, however many steps the networks before it took.
+#[test]
+fn each_network_has_its_own_budget() {
+    let networks = ["shm", "efa", "cxi"].map(|name| Network::named(name).expect("a preset"));
+    let text = "RDMA_TSO t\n{ x@1 = 1; y@1 = 1; a@2 = 0; b@2 = 0; }\n P1@1 | P2@2 | P3@2 ;\n put(a, x) | p := a | r := b ;\n \
+                put(b, y) | q := b | s := a ;\nforbidden (p=0 /\\ q=1 /\\ r=1 /\\ s=0)\n";
+    let verdicts = |networks: &[Network], steps| {
+        let ask = cases::CaseRequest {
+            catalogue: Catalogue::builtin(),
+            networks,
+            repair: false,
+            rows: false,
+            deadline: &|| Deadline::default().within(steps),
+        };
+        let found = cases::decide(Path::new("t.litmus"), text, &ask).expect("a test");
+        found.iter().map(|case| case.verdict).collect::<Vec<_>>()
+    };
+    let alone = |steps| networks.map(|network| verdicts(&[network], steps)).concat();
+    let is_enough = |steps: &u64| !alone(*steps).contains(&"undecided");
+    let steps = (4..20).map(|power| 1 << power).find(is_enough).expect("a budget");
+    assert_eq!(verdicts(&networks, steps), alone(steps));
+    assert!(alone(1).contains(&"undecided"));
 }
 
 /// The prover has no template for a body with a delivered put, and gives the reason. It proves nothing then.

@@ -580,7 +580,8 @@ impl BodyRepairs {
             let what = if units.is_empty() { "as it is".to_owned() } else { format!("with {}", units.join("; ")) };
             lines.push(format!("  {what} it is sound, but {how}"));
         }
-        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
+        let others = if self.repairs.is_empty() { "one" } else { "others, or smaller ones" };
+        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be {others}: {why}")));
         lines.join("\n") + "\n"
     }
 }

@@ -1,6 +1,7 @@
 //! Arguments for the bounds of checks.
 
 use clap::Args;
+use itertools::Itertools as _;
 use mowgli_core::term::bound::Bound;
 
 use super::size::{SizeBounds, at_least_one};
@@ -74,13 +75,14 @@ impl Within {
             *bound = self.shape.of(bound.clone());
             bound.objects = self.objects.map_or(bound.objects, |n| n as usize);
             bound.loops = self.loops.unwrap_or(bound.loops);
-            bound.values = self.values.clone().unwrap_or_else(|| bound.values.clone());
+            bound.values =
+                self.values.as_ref().map_or_else(|| bound.values.clone(), |all| all.iter().copied().unique().collect());
             bound.words = self.words.map_or(bound.words, |n| n as usize);
             if let Some(sizes) = &self.sizes {
-                bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+                bound.sizes = sizes.iter().unique().map(|&n| n as usize).collect();
             }
             if let Some(homes) = &self.homes {
-                bound.homes = homes.iter().map(|&n| n as u8).collect();
+                bound.homes = homes.iter().unique().map(|&n| n as u8).collect();
             }
             bound.members = self.members.map(|n| n as usize).or(bound.members);
             bound.crashes = self.crashes.map_or(bound.crashes, |n| (n as usize).min(bound.threads));

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::shown::{CheapestRepair, Shown, StaticText, head, text};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
+use crate::interrupt::Deadline;
 use crate::litmus::machine::answered;
 use crate::litmus::parse::{on_network, parse_in};
 use crate::litmus::run::{Answer, TestVerdict, WHY_NONE};
@@ -62,8 +63,16 @@ pub struct CaseRequest<'a> {
     pub repair: bool,
     /// Whether to draw what fails.
     pub rows: bool,
-    /// The limits of each search.
-    pub limits: Limits<'a>,
+    /// Starts the deadline of a search. Each network has its own, so a verdict does not depend on the networks before it.
+    pub deadline: &'a dyn Fn() -> Deadline,
+}
+
+impl CaseRequest<'_> {
+    /// Runs a search within a new deadline.
+    fn limited<T>(&self, search: impl FnOnce(Limits<'_>) -> T) -> T {
+        let deadline = (self.deadline)();
+        search(Limits { expired: &|| deadline.expired(), ..Limits::default() })
+    }
 }
 
 /// Decides a test on each network.
@@ -106,7 +115,7 @@ type MovedTest = (Test, String);
 fn moved(path: &str, text: &str, network: Network, ask: &CaseRequest<'_>) -> Result<(MovedTest, Answer), InputError> {
     let text = on_network(path, text, network)?;
     let test = parse_in(ask.catalogue, path, &text)?;
-    let answer = answered(ask.catalogue, &test, &[], ask.limits);
+    let answer = ask.limited(|limits| answered(ask.catalogue, &test, &[], limits));
     Ok(((test, text), answer))
 }
 
@@ -140,18 +149,16 @@ fn case(
         return Ok(case);
     }
     if ask.rows {
-        case.row = Some(TestRow::new(ask.catalogue, test, text, &[], Drawn::Only(None), ask.limits, &mut |_| {})?);
+        let draw = Drawn::Only(None);
+        case.row = Some(ask.limited(|limits| TestRow::new(ask.catalogue, test, text, &[], draw, limits, &mut |_| {}))?);
     }
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };
-        let edits = RepairRequest {
-            catalogue: ask.catalogue,
-            costs: &Costs::default(),
-            weaken: false,
-            limit,
-            limits: ask.limits,
-        };
-        case.repair = Some(match repair(test, text, &edits) {
+        let (catalogue, costs) = (ask.catalogue, Costs::default());
+        let repaired = ask.limited(|limits| {
+            repair(test, text, &RepairRequest { catalogue, costs: &costs, weaken: false, limit, limits })
+        });
+        case.repair = Some(match repaired {
             Ok(found) => {
                 case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
                 match found.repairs.first() {
@@ -175,7 +182,7 @@ fn again(
     ask: &CaseRequest<'_>,
 ) -> Result<CheapestRepair, InputError> {
     let test = parse_in(ask.catalogue, path, fixed)?;
-    let answer = answered(ask.catalogue, &test, &[], ask.limits);
+    let answer = ask.limited(|limits| answered(ask.catalogue, &test, &[], limits));
     let verdict = answer.verdict(&test);
     let holds = verdict == TestVerdict::Holds;
     let verdict = verdict.text();

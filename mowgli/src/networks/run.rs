@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_core::search::problem::Limits;
 use mowgli_core::term::bound::Bound;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
@@ -213,13 +212,12 @@ impl<'a> NetworkTable<'a> {
         let mut all = Vec::new();
         let part = log.map(|log| log.part("tests".to_owned()));
         for (number, file) in texts(paths)?.into_iter().enumerate() {
-            let deadline = Deadline::after(self.args.timeout).within(self.args.steps);
             let ask = cases::CaseRequest {
                 catalogue,
                 networks: &self.networks,
                 repair: self.args.repair,
                 rows: self.args.html.is_some(),
-                limits: Limits { expired: &|| deadline.expired(), ..Limits::default() },
+                deadline: &|| Deadline::after(self.args.timeout).within(self.args.steps),
             };
             let (text, wrong) = (text_of(&file)?, RefCell::new(None));
             let find =
