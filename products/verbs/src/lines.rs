@@ -45,6 +45,23 @@ fn variables(program: &[u8]) -> Vec<(u64, u64, String)> {
     all
 }
 
+/// Returns the file and the line of each address, as `addr2line -a -i` prints them: behind an address come its lines, that of an inlined
+/// function before that of its caller.
+fn lines_of(text: &str) -> Vec<Vec<(String, u32)>> {
+    let mut all: Vec<Vec<(String, u32)>> = Vec::new();
+    for line in text.lines() {
+        // An address has no colon, and a file may have any name, such as `0x.c`.
+        let Some((file, at)) = line.split(" (").next().and_then(|line| line.rsplit_once(':')) else {
+            all.push(Vec::new());
+            continue;
+        };
+        if let (true, Ok(at), Some(lines)) = (file != "??", at.parse(), all.last_mut()) {
+            lines.push((file.to_owned(), at));
+        }
+    }
+    all
+}
+
 impl LinesOfProgram {
     fn of(program: &Path) -> Self {
         let variables = std::fs::read(program).map_or_else(|_| Vec::new(), |bytes| variables(&bytes));
@@ -56,14 +73,7 @@ impl LinesOfProgram {
         if !unknown.is_empty() {
             let all = unknown.iter().map(|pc| format!("{pc:x}"));
             let text = said(Command::new("addr2line").args(["-a", "-i", "-e"]).arg(&self.program).args(all));
-            // Behind each address come its lines: that of an inlined function before that of its caller.
-            for (pc, lines) in unknown.iter().zip(text.split("0x").skip(1)) {
-                let line = |line: &str| {
-                    let (file, at) = line.split(" (").next()?.rsplit_once(':')?;
-                    (file != "??").then_some((file.to_owned(), at.parse().ok()?))
-                };
-                self.known.insert(*pc, lines.lines().skip(1).filter_map(line).collect());
-            }
+            self.known.extend(unknown.into_iter().zip(lines_of(&text)));
         }
         let of = |pc: &u64| self.known.get(pc).cloned().unwrap_or_default();
         let lines: Vec<(String, u32)> =
@@ -135,5 +145,18 @@ impl fmt::Display for SourcePlace {
             (Some((file, at)), None) => write!(f, "{}:{at}", name(file)),
             (None, _) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines_of;
+
+    #[test]
+    fn lines_are_behind_their_addresses() {
+        let text = "0x0000000000401136\n/tmp/a0xb/0x.c:7\n/tmp/a0xb/0x.c:31 (discriminator 2)\n0x0000000000000001\n??:0\n0x0000000000401140\nring.c:?\nring.c:9\n";
+        let one = |file: &str, at| (file.to_owned(), at);
+        let file = "/tmp/a0xb/0x.c";
+        assert_eq!(lines_of(text), [vec![one(file, 7), one(file, 31)], Vec::new(), vec![one("ring.c", 9)]]);
     }
 }

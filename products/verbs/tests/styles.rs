@@ -29,7 +29,7 @@ use serde_json::Value;
 
 mod generator;
 
-use generator::Generator;
+use generator::{Choice, Generator};
 
 use crate::explored::COMPILER;
 use crate::needs::{Layer, trial};
@@ -270,7 +270,8 @@ struct Program {
     c: Vec<(String, Option<(usize, usize)>)>,
     /// Structures and functions, in a header because the line of a statement is the innermost one outside of headers.
     header: String,
-    /// The tests. A poll that looks a bounded number of times finds a completion in one half of them.
+    /// The tests, one for each choice: whether a poll that looks a bounded number of times finds a completion, and which of two texts
+    /// is read first.
     variants: Vec<Variant>,
     /// The values that the program records.
     recorded: Vec<Recorded>,
@@ -283,10 +284,10 @@ struct Program {
 
 struct Variant {
     text: String,
-    /// The polls that find something.
+    /// What is chosen.
     found: Vec<bool>,
-    /// The statement of each row of each thread, and the number of the poll that may find nothing.
-    rows: Vec<Vec<(usize, Option<usize>)>>,
+    /// The statement of each row of each thread, and the choice that it is there for.
+    rows: Vec<Vec<(usize, Option<Choice>)>>,
 }
 
 /// The first line of the rows of a test.
@@ -336,8 +337,8 @@ impl Program {
                     let (line, _) = kind.statement(&test, thread)?;
                     Some((thread, rows[thread][line - FIRST_ROW]))
                 };
-                let waits: BTreeMap<usize, (usize, Option<usize>)> = (0..rows.len()).filter_map(at).collect();
-                if waits.values().all(|(_, bounded)| bounded.is_none()) {
+                let waits: BTreeMap<usize, (usize, Option<Choice>)> = (0..rows.len()).filter_map(at).collect();
+                if waits.values().all(|(_, choice)| choice.is_none()) {
                     answer
                         .stuck
                         .insert(waits.into_iter().map(|(thread, (statement, _))| (thread, statement)).collect());

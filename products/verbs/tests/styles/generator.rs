@@ -27,8 +27,11 @@ enum Layout {
     Union,
 }
 
-/// A row of the test: its text, the statement, and the number of a poll that may find nothing.
-type Row = (String, usize, Option<usize>);
+/// A row of the test: its text, the statement, and the choice that it is there for.
+type Row = (String, usize, Option<Choice>);
+
+/// The number of a choice, and what is chosen: that a poll finds something, or that the first of two texts is read first.
+pub type Choice = (usize, bool);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Registers {
@@ -90,7 +93,7 @@ pub(super) struct Generator {
     declared: Vec<String>,
     next: usize,
     recorded: Vec<Recorded>,
-    bounded: usize,
+    choices: usize,
     switches: BTreeSet<&'static str>,
     styles: BTreeSet<&'static str>,
     has_messages: bool,
@@ -123,7 +126,7 @@ impl Generator {
             declared: Vec::new(),
             next: 0,
             recorded: Vec::new(),
-            bounded: 0,
+            choices: 0,
             switches: BTreeSet::new(),
             styles: BTreeSet::new(),
             has_messages: false,
@@ -637,33 +640,44 @@ impl Generator {
         let own = self.hidden(t, (a, n));
         let (w, x) = (self.word_type(), self.word(t.node, a));
         let (e, c) = self.register(t);
-        let other =
-            if self.one_in(3) { self.range(t.node, n, n).filter(|(b, _)| *b + n <= a || a + n <= *b) } else { None };
-        let (mut line, meaning): (String, Meaning) = if let Some((b, _)) = other {
-            let others = self.hidden(t, (b, n));
-            let y = self.word(t.node, b);
-            self.styles.insert("memcmp of memory");
-            let is_equal: Meaning =
-                Box::new(move |value, _| i64::from(own.iter().zip(&others).all(|(a, b)| value(a) == value(b))));
-            t.cost += n;
-            (format!("{c} = memcmp(&{x}, &{y}, {n} * sizeof({w})) == 0;"), is_equal)
-        } else {
-            let values: Vec<i64> = (0..n).map(|_| if self.one_in(3) { 0 } else { self.value() }).collect();
-            let list: Vec<String> = values.iter().map(|v| self.constant(*v)).collect();
-            let list = cast(w, &list);
-            let call = match self.style(&["memcmp", "memcmp turned", "bcmp"]) {
-                "memcmp" => format!("memcmp(&{x}, l, sizeof l)"),
-                "memcmp turned" => format!("memcmp(l, &{x}, sizeof l)"),
-                _ => format!("bcmp(&{x}, l, sizeof l)"),
+        let others = if self.one_in(3) && self.choices < 2 { self.range(t.node, n, n) } else { None };
+        let (mut line, meaning): (String, Meaning) =
+            if let Some((b, _)) = others.filter(|(b, _)| *b + n <= a || a + n <= *b) {
+                let others = self.hidden(t, (b, n));
+                self.in_either_order(t, n);
+                let y = self.word(t.node, b);
+                self.styles.insert("memcmp of memory");
+                let is_equal: Meaning =
+                    Box::new(move |value, _| i64::from(own.iter().zip(&others).all(|(a, b)| value(a) == value(b))));
+                t.cost += n;
+                (format!("{c} = memcmp(&{x}, &{y}, {n} * sizeof({w})) == 0;"), is_equal)
+            } else {
+                let values: Vec<i64> = (0..n).map(|_| if self.one_in(3) { 0 } else { self.value() }).collect();
+                let list: Vec<String> = values.iter().map(|v| self.constant(*v)).collect();
+                let list = cast(w, &list);
+                let call = match self.style(&["memcmp", "memcmp turned", "bcmp"]) {
+                    "memcmp" => format!("memcmp(&{x}, l, sizeof l)"),
+                    "memcmp turned" => format!("memcmp(l, &{x}, sizeof l)"),
+                    _ => format!("bcmp(&{x}, l, sizeof l)"),
+                };
+                let is_equal: Meaning =
+                    Box::new(move |value, _| i64::from(own.iter().zip(&values).all(|(h, v)| value(h) == *v)));
+                (format!("{{ {w} l[{n}] = {{ {list} }}; {c} = {call} == 0; }}"), is_equal)
             };
-            let is_equal: Meaning =
-                Box::new(move |value, _| i64::from(own.iter().zip(&values).all(|(h, v)| value(h) == *v)));
-            (format!("{{ {w} l[{n}] = {{ {list} }}; {c} = {call} == 0; }}"), is_equal)
-        };
         self.records(t, &mut line, (&e, &c), meaning);
         self.line(t, &line);
         t.cost += n;
         true
+    }
+
+    /// Lets the last two texts of n words be read in either order: C leaves it open.
+    fn in_either_order(&mut self, t: &mut Thread, n: usize) {
+        let mut rows = t.rows.split_off(t.rows.len() - 2 * n);
+        for is_first in [true, false] {
+            t.rows.extend(rows.iter().map(|row| (row.0.clone(), row.1, Some((self.choices, is_first)))));
+            rows.rotate_left(n);
+        }
+        self.choices += 1;
     }
 
     fn set(&mut self, t: &mut Thread) -> bool {
@@ -1168,10 +1182,10 @@ impl Generator {
             format!("poll{}({})", if q > 0 { "@q2" } else { "" }, 2 - t.node),
         );
         t.cost += 1;
-        if self.bounded < 2 && self.one_in(5) {
-            let (statement, number) = (t.lines.len(), self.bounded);
-            t.rows.push((poll, statement, Some(number)));
-            self.bounded += 1;
+        if self.choices < 2 && self.one_in(5) {
+            let (statement, number) = (t.lines.len(), self.choices);
+            t.rows.push((poll, statement, Some((number, true))));
+            self.choices += 1;
             self.styles.insert("bounded poll");
             let (e, c) = self.register(t);
             let looks = self.rng.usize(1..=2);
@@ -1481,12 +1495,12 @@ impl Generator {
             .enumerate()
             .flat_map(|(node, m)| (0..m.init.len()).map(move |i| format!("{}; ", Self::litmus(node, i))))
             .collect();
-        (0..1usize << self.bounded)
+        (0..1usize << self.choices)
             .map(|bits| {
-                let found: Vec<bool> = (0..self.bounded).map(|k| bits >> k & 1 == 1).collect();
+                let found: Vec<bool> = (0..self.choices).map(|k| bits >> k & 1 == 1).collect();
                 let rows: Vec<Vec<&Row>> = threads
                     .iter()
-                    .map(|t| t.rows.iter().filter(|row| row.2.is_none_or(|k| found[k])).collect())
+                    .map(|t| t.rows.iter().filter(|row| row.2.is_none_or(|(k, is)| found[k] == is)).collect())
                     .collect();
                 let mut text = format!("{model} seed-{}\n{{ {declared} }}\n {} ;\n", self.seed, heads.join(" | "));
                 let height = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
