@@ -195,6 +195,14 @@ impl Catalogue {
         Unknown::new("library", name, self.names())
     }
 
+    /// The error of an argument that is to be a file or a library.
+    #[must_use]
+    pub fn neither(&self, name: &str) -> InputError {
+        let library = name.split(':').next().unwrap_or(name);
+        let error = InputError::new(Code::Unknown, format!("{name} is neither a file nor a library"));
+        error.help(self.no_library(library).help())
+    }
+
     /// Returns the implementation that `name` stands for: that of a library, or `library:variant`.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ impl RepairArgs {
     /// Repairs a library, or prints what its implementation has too much. Returns the exit code.
     pub(crate) fn print_library(&self, name: &str, costs: &Costs, catalogue: &Catalogue) -> Result<u8, Failure> {
         if !catalogue.names().contains(&name) {
-            return Err(catalogue.no_library(name).into());
+            return Err(catalogue.neither(name).into());
         }
         if self.fix {
             let error = InputError::new(Code::Argument, format!("{name}: --fix writes litmus tests"));

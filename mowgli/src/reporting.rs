@@ -156,11 +156,7 @@ impl ReportRequest<'_> {
         let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
         let added = match named(self.catalogue.entries(), library) {
             Ok(entry) => self.add_checks(page, entry, variant),
-            Err(_) => {
-                let unknown = self.catalogue.no_library(library);
-                let error = InputError::new(Code::Unknown, format!("{name} is neither a file nor a library"));
-                Err(error.help(unknown.help()).into())
-            }
+            Err(_) => Err(self.catalogue.neither(name).into()),
         };
         added.map_err(|failure| vec![failure])
     }

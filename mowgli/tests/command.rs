@@ -44,17 +44,17 @@ fn deep_brackets_and_negations_are_refused() {
     for text in [repeated("(", ")"), repeated("~", ""), repeated("~ (", ")")] {
         is_bad(
             &["litmus", &file(folder.path(), "deep.litmus", &text)],
-            &["more than 200 brackets or ~", "deep.litmus:5:"],
+            &["more than 200 brackets, blocks or ~", "deep.litmus:5:"],
         );
     }
     let row = |word: &str| format!(" {word} ;\n").repeat(20_000);
     let blocks = format!("RDMA_TSO t\n{{ x@1 = 0; }}\n P1@1 ;\n{}{}", row("if a = 1 {"), row("}"));
-    is_bad(&["litmus", &file(folder.path(), "deep.litmus", &blocks)], &["more than 200 brackets or ~"]);
+    is_bad(&["litmus", &file(folder.path(), "deep.litmus", &blocks)], &["more than 200 brackets, blocks or ~"]);
     let herd =
         format!("X86_64 t\n{{ }}\n P0 ;\n movl $1,(x) ;\nexists ({}x=1{})\n", "(".repeat(20_000), ")".repeat(20_000));
     is_bad(
         &["convert", "--to", "mowgli", &file(folder.path(), "herd.litmus", &herd)],
-        &["more than 200 brackets or ~"],
+        &["more than 200 brackets, blocks or ~"],
     );
 }
 
@@ -1561,7 +1561,8 @@ fn names_of_libraries_have_messages_of_libraries() {
     let text = "spinlock is over a memory model without a network";
     is_bad(&["check", "spinlock", "--network", "cxi"], &[text]);
     is_bad(&["check", "bal", "spinlock", "--network", "cxi"], &[text]);
-    is_bad(&["repair", "nosuchlib"], &["no library nosuchlib", "there are sv"]);
+    is_bad(&["repair", "nosuchlib"], &["nosuchlib is neither a file nor a library", "there are sv"]);
+    is_bad(&["networks", "missing.litmus"], &["missing.litmus is neither a file nor a library"]);
     is_bad(&["repair", "none.litmus"], &["none.litmus: No such file"]);
 }
 

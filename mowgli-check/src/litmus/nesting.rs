@@ -2,7 +2,7 @@
 
 use crate::error::{Code, InputError, Place};
 
-/// The most brackets and negations within each other: the parser needs stack for each.
+/// The most brackets, blocks and negations within each other: the parser needs stack for each.
 const DEEPEST: usize = 200;
 
 /// Refuses a text whose brackets or negations are too deep within each other.
@@ -17,7 +17,8 @@ pub(super) fn is_flat(text: &str) -> Result<(), InputError> {
             _ => negations = 0,
         }
         if open + negations > DEEPEST {
-            let error = InputError::new(Code::Syntax, format!("more than {DEEPEST} brackets or ~ within each other"));
+            let error =
+                InputError::new(Code::Syntax, format!("more than {DEEPEST} brackets, blocks or ~ within each other"));
             return Err(error.at(Place::of("", text, at..at + c.len_utf8())));
         }
     }

@@ -104,7 +104,7 @@ impl<'a> NetworkTable<'a> {
         let (paths, names): (Vec<&'a String>, Vec<&'a String>) =
             self.args.names.iter().partition(|name| is_path(catalogue, name));
         match names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
-            Some(unknown) => Err(catalogue.no_library(unknown).into()),
+            Some(unknown) => Err(catalogue.neither(unknown)),
             None => Ok((paths, names)),
         }
     }

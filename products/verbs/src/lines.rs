@@ -45,7 +45,7 @@ fn variables(program: &[u8]) -> Vec<(u64, u64, String)> {
     all
 }
 
-/// Returns the file and the line of each address, as `addr2line -a -i` prints them: behind an address come its lines, that of an inlined
+/// Returns the file and the line of each address, as `addr2line -a -i` prints them. Behind an address come its lines: that of an inlined
 /// function before that of its caller.
 fn lines_of(text: &str) -> Vec<Vec<(String, u32)>> {
     let mut all: Vec<Vec<(String, u32)>> = Vec::new();

@@ -270,8 +270,8 @@ struct Program {
     c: Vec<(String, Option<(usize, usize)>)>,
     /// Structures and functions, in a header because the line of a statement is the innermost one outside of headers.
     header: String,
-    /// The tests, one for each choice: whether a poll that looks a bounded number of times finds a completion, and which of two texts
-    /// is read first.
+    /// The tests, one for each choice. A poll that looks a bounded number of times may find a completion, and either of two texts
+    /// may be read first.
     variants: Vec<Variant>,
     /// The values that the program records.
     recorded: Vec<Recorded>,
@@ -284,7 +284,7 @@ struct Program {
 
 struct Variant {
     text: String,
-    /// What is chosen.
+    /// For each choice, whether its first way is taken.
     found: Vec<bool>,
     /// The statement of each row of each thread, and the choice that it is there for.
     rows: Vec<Vec<(usize, Option<Choice>)>>,
