@@ -40,12 +40,6 @@ pub fn barrier(participants: &[Tid]) -> Object {
     Object::new(BAL).members(participants)
 }
 
-/// A barrier for puts among these threads.
-#[must_use]
-pub fn put_barrier(participants: &[Tid]) -> Object {
-    Object::new(BAL_PUTS).members(participants)
-}
-
 /// BAL as a library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Bal {

@@ -10,6 +10,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Hints, Libraries, Library, PlainSet};
 use mowgli_core::methods;
 use mowgli_core::rewrite::edit::{Edits, calls};
+use mowgli_core::search::runs::Stop;
 use mowgli_core::simple::{Over, Simple};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::term::body::{Bodies, Body, bodies, body};
@@ -22,8 +23,10 @@ use mowgli_core::term::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, Variant};
+use mowgli_libraries::lock::Method as Lock;
 use mowgli_libraries::msw::Method as Msw;
 use mowgli_libraries::sv::{Method as Sv, SV, SvOverWait};
+use mowgli_libraries::wlock::{LIBRARY, WLOCK};
 use mowgli_prove::prove::{Proof, ProofOptions, prove};
 use mowgli_prove::smt::solve::SolverLimit;
 use mowgli_rdma::RdmaStamp::{aCR, aCW, aMF};
@@ -276,6 +279,29 @@ fn a_specification_that_is_not_monotone_is_an_error() {
     let later = stamped(aCW).on().then(&po()).then(&stamped(aCR).on());
     let entry = respecified(|spec| spec.empty("in-order", &(later & hb().inv())));
     assert!(matches!(asked_of_both(entry, fenced).0, Ok(Verdict::Sound)));
+}
+
+/// A lock promises nothing if who has taken it does not release it, so bodies that do that are right by chance at most.
+#[test]
+fn an_implementation_keeps_the_assumptions_of_libraries_below() {
+    let released = |other: &'static str| {
+        let locked = SvOverWait.replace(calls!(|write| Rdma::Write { .. } in Sv::Write { x, .. } => body! {
+            Lock::acq(WLOCK, x.part("lock", []));
+            write;
+            Lock::rel(WLOCK, x.part(other, []))
+        }));
+        let lock = || ObjectTerm::new(WLOCK).at(Node(1));
+        let locks = parts! { x => x.part("lock", []) => lock(); x.part("other", []) => lock(); };
+        let parts = locked.parts().expect("terms").clone().and(locks);
+        let sv = respecified(|_| ());
+        let below = sv.below.clone().with(LIBRARY);
+        asked_of_both(Entry { below, ..sv }, Stating(Arc::new(locked), parts, Vec::new()))
+    };
+    let (kept, broken) = (released("lock"), released("other"));
+    assert!(matches!(kept.0, Ok(Verdict::Sound)), "{:?}", kept.0);
+    let Ok(Verdict::Undecided(Stop::IllDefined(fault))) = broken.0 else { panic!("{:?}", broken.0) };
+    assert!(fault.to_string().contains("an execution of the bodies breaks the assumption of wlock ("), "{fault}");
+    assert!(!broken.1.is_proved());
 }
 
 /// A call with a fault has no execution, so that no obligation is about it. The library decides, whatever value leads to the call.

@@ -12,6 +12,7 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
+use mowgli_core::search::fault::assumption;
 use mowgli_core::search::problem::Problem;
 use mowgli_core::value::Val;
 
@@ -48,11 +49,10 @@ pub fn outside(libraries: &Libraries, test: &Test, uncovered: &BTreeSet<Name>) -
         Problem::of(libraries, &test.world, &[]).add_uncovered(&events, &mut broken);
     }
     let assumption = |name: &Name| {
-        let pairs = libraries.get(*name).and_then(|library| library.covered().pairs());
-        let says = pairs.map(|pairs| format!(" ({})", pairs.says.join(", and "))).unwrap_or_default();
-        format!("the test breaks the assumption of {name}{says}, and then {name} promises nothing")
+        let broken = libraries.get(*name).map(assumption)?;
+        Some(format!("the test breaks {broken}, and then {name} promises nothing"))
     };
-    by_role.chain(broken.iter().map(assumption)).unique().collect()
+    by_role.chain(broken.iter().filter_map(assumption)).unique().collect()
 }
 
 /// Returns the calls of a thread, each with the position of its statement. An argument that the run decides is [`Val::Top`].

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Call;
 use crate::ids::{Loc, Tid};
+use crate::library::Hints;
 use crate::value::Val;
 
 /// A call that nobody may make, or a body that is not well defined (LOCO Def. 3.9).
@@ -54,6 +55,21 @@ pub(crate) fn not_below(thread: Tid, within: Option<&Call>, call: &Call) -> Call
 pub(crate) fn breaks_out(thread: Tid, call: &Call) -> CallFault {
     let makes = format!("the body of {call} of {} ends with a break", call.library);
     CallFault { thread, call: Some(call.clone()), makes, what: "let it break only within a loop".to_owned() }
+}
+
+/// Describes the assumption of a library about its clients.
+#[must_use]
+pub fn assumption(library: &dyn Hints) -> String {
+    let pairs = library.covered().pairs();
+    let says = pairs.map(|pairs| format!(" ({})", pairs.says.join(", and "))).unwrap_or_default();
+    format!("the assumption of {}{says}", library.name())
+}
+
+/// Returns the fault of bodies whose calls break the assumption of a library below.
+pub(crate) fn breaks_assumption(library: &dyn Hints, thread: Tid) -> CallFault {
+    let makes = format!("an execution of the bodies breaks {}", assumption(library));
+    let what = format!("then {} promises nothing, so let the calls in each body keep it", library.name());
+    CallFault { thread, call: None, makes, what }
 }
 
 /// Returns the fault of a body with a run that makes no call.

@@ -1,5 +1,6 @@
 //! All outcomes of a concurrent program, `outcome_Lambda(P)` (LOCO §3.3), and the executions behind them.
 
+use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use itertools::Itertools;
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
 use crate::ids::{Name, Tid};
-use crate::library::Hints;
+use crate::library::{Hints, PlainSet};
 use crate::search::abstraction::replay;
 use crate::search::automorphism::Automorphism;
 use crate::search::denote::{Trace, Unfolder};
@@ -76,14 +77,15 @@ impl Problem<'_> {
         };
         let mut reported = false;
         let mut rounds_matter = false;
-        let (mut undefined, mut uncovered) = (None, BTreeSet::new());
+        let mut undefined = None;
+        let uncovered = RefCell::new(BTreeSet::new());
         let mut visit = |solver: &mut Solver<'_>| match undefined_sum(solver) {
             Some(fault) => {
                 undefined.get_or_insert(fault);
                 Flow::Continue
             }
             None => {
-                self.add_uncovered(&events_of(solver), &mut uncovered);
+                self.add_uncovered(&events_of(solver), &mut uncovered.borrow_mut());
                 visit(solver)
             }
         };
@@ -94,7 +96,11 @@ impl Problem<'_> {
                     return Decision::Prune;
                 }
                 rounds_matter |= solver.has_rounds();
-                settled(solver)
+                let decision = settled(solver);
+                if let Decision::Leaf(true) = decision {
+                    self.add_uncovered(&events_of(solver), &mut uncovered.borrow_mut());
+                }
+                decision
             };
             match self.explore_one(choice, &mut explored, &mut settled, &mut visit) {
                 SearchEnd::Searched => {}
@@ -108,7 +114,7 @@ impl Problem<'_> {
         if let Some((fault, results)) = undefined {
             (explored.stop, explored.undefined) = (Some(Stop::at(fault)), Some(results));
         }
-        explored.uncovered = uncovered;
+        explored.uncovered = uncovered.into_inner();
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
         // search itself has seen all it wanted.
@@ -122,7 +128,10 @@ impl Problem<'_> {
     pub fn add_uncovered(&self, events: &[&Event], uncovered: &mut BTreeSet<Name>) {
         for name in self.libraries.names().collect_vec() {
             let own = || events.iter().filter(|e| e.call.library == name).copied().collect_vec();
-            let is_covered = |library: &dyn Hints| library.is_well_formed(self.world, &own());
+            let is_covered = |library: &dyn Hints| match library.covered() {
+                PlainSet::All => true,
+                set => set.has(self.world, &own()),
+            };
             if !uncovered.contains(&name) && !self.libraries.get(name).is_none_or(is_covered) {
                 uncovered.insert(name);
             }

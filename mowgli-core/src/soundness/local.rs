@@ -37,9 +37,10 @@ pub use concretise::{ConcretisationText, LocalWitness, Reason};
 use crate::algebra::Spec;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::execution::Execution;
-use crate::ids::Name;
+use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::search::denote::Trace;
+use crate::search::fault::breaks_assumption;
 use crate::search::flow::Runs;
 use crate::search::graph::Graph;
 use crate::search::outcome::{Explored, Outcome};
@@ -137,6 +138,11 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
             }
         }
     });
+    // A thread that crashes cannot make the calls that it must still make.
+    let broken = explored.uncovered.first().filter(|_| problem.world.crashes.is_empty());
+    if let Some(library) = broken.and_then(|name| problem.libraries.get(*name)).filter(|_| violation.is_none()) {
+        explored.stop.get_or_insert(Stop::at(breaks_assumption(library, Tid(1))));
+    }
     let Prover { words, stop, .. } = prover.into_inner();
     // The absence of a g is certain only if the search has tried every one.
     let late = (problem.limits.expired)().then_some(Stop::Time);

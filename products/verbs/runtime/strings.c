@@ -288,7 +288,8 @@ static char *next_word(char *s, const char *of, char **rest)
 	mw_put(rest, &next, sizeof next);
 	return s;
 }
-static __thread char *rest_of_words;
+/* All threads share it, so it is in memory that the model knows. */
+static char *rest_of_words __attribute__((aligned(64)));
 STRINGS(char *, strtok_r, (char *s, const char *of, char **rest), return next_word(s, of, rest);)
 STRINGS(char *, strtok, (char *s, const char *of), return next_word(s, of, &rest_of_words);)
 STRINGS(char *, strsep, (char **at, const char *of),

@@ -85,6 +85,7 @@ pub fn trials() -> Vec<Trial> {
         ("records_are_read_word_by_word", records_are_read_word_by_word),
         ("structures_are_seen_where_no_hook_is", structures_are_seen_where_no_hook_is),
         ("functions_of_libc_are_seen", functions_of_libc_are_seen),
+        ("words_of_a_text_are_those_of_the_last_one_begun", words_of_a_text_are_those_of_the_last_one_begun),
         ("fences_are_seen_and_what_stays_unseen_is_named", fences_are_seen_and_what_stays_unseen_is_named),
         ("threads_of_each_kind_are_explored", threads_of_each_kind_are_explored),
         ("completions_and_messages_come_in_any_order", completions_and_messages_come_in_any_order),
@@ -946,6 +947,21 @@ fn functions_of_libc_are_seen() {
     for value in values {
         let ran = of_device("texts.c", &[&format!("VALUE={value}")], &["--json"]);
         assert_eq!(all_values(&ran, value).len(), 2, "{value}");
+    }
+}
+
+/// A thread goes on with the text that another one, or `main`, has begun.
+fn words_of_a_text_are_those_of_the_last_one_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#include <mowgli.h>\n#include <pthread.h>\n#include <string.h>\nstatic char a[] = \"a b c\", x[] = \"x y\";\n\
+                static void *p(void *n) { char *s = strtok(n, \" \"); if (!n) mowgli_outcome(\"p\", s ? *s : 0); return n; }\n\
+                static void *q(void *n) { strtok(x, \" \"); return n; }\n\
+                int main(void) { pthread_t t, u; strtok(a, \" \"); pthread_create(&t, 0, p, 0); if (BESIDE) pthread_create(&u, 0, q, 0);\n\
+                pthread_join(t, 0); if (BESIDE) pthread_join(u, 0); }\n";
+    for (beside, expected) in [(0, &b"b"[..]), (1, b"by")] {
+        let program = compiled(folder.path(), &file(folder.path(), "words.c", text), &[&format!("-DBESIDE={beside}")]);
+        let found = all_values(&with("explore", &program, &["--json"]), "words.c");
+        assert_eq!(found, expected.iter().map(|c| vec![i64::from(*c)]).collect(), "{beside}");
     }
 }
 
