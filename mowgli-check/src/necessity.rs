@@ -289,7 +289,7 @@ impl ChangeResult {
             Needed::Locally => ["needed for local soundness; no wrong outcome found", "caught; no wrong outcome found"],
             Needed::No if is_left => ["not needed for safety within the bound", "survives"],
             Needed::No => ["not needed within the bound", "survives"],
-            Needed::IllDefined => ["needed for a call to do anything", "caught: not well defined"],
+            Needed::IllDefined => ["needed: without it the bodies are not well defined", "caught: not well defined"],
             Needed::Same => ["there is nothing to change", "equivalent: there is nothing to change"],
             Needed::Vacuous => ["needed: without it clients no longer end", "blocks: clients no longer end"],
             Needed::Stuck => ["needed: without it an execution is stuck", "caught: an execution is stuck"],

@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn lines_are_behind_their_addresses() {
-        let text = "0x0000000000401136\n/tmp/a0xb/0x.c:7\n/tmp/a0xb/0x.c:31 (discriminator 2)\n0x0000000000000001\n??:0\n0x0000000000401140\nring.c:?\nring.c:9\n";
+        let text = "0x0000000000401136\na0xb/0x.c:7\na0xb/0x.c:31 (discriminator 2)\n0x0000000000000001\n??:0\n0x0000000000401140\nring.c:?\nring.c:9\n";
         let one = |file: &str, at| (file.to_owned(), at);
-        let file = "/tmp/a0xb/0x.c";
+        let file = "a0xb/0x.c";
         assert_eq!(lines_of(text), [vec![one(file, 7), one(file, 31)], Vec::new(), vec![one("ring.c", 9)]]);
     }
 }
