@@ -976,6 +976,11 @@ void mw_set_flag(int64_t *at, int64_t v)
 	store((uintptr_t)at, sizeof *at, 0);
 }
 uint64_t mw_place(void) { return GLOBAL(mw_regs[RETURN] - 1); }
+/* Memory of a receive that is posted behind the set-up. */
+void mw_receives(uintptr_t at, size_t n)
+{
+	if (!is_known()) mw_line("Z %lu %zu\n", GLOBAL(at), n);
+}
 void mw_allocates(uintptr_t at, size_t n)
 {
 	if (!is_known()) mw_line("b %lu %zu\n", GLOBAL(at), n);

@@ -114,6 +114,7 @@ void mw_set_flag(int64_t *at, int64_t v);
 uint64_t mw_place(void);
 /* The same, with the callers of the function there, as text of at most 128 letters. */
 void mw_places(char *text);
+void mw_receives(uintptr_t at, size_t n);
 void mw_allocates(uintptr_t at, size_t n);
 /* Checks that memory of an access is allocated. */
 void mw_heap_touch(uintptr_t at, size_t n, const char *does);

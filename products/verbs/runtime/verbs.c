@@ -153,6 +153,11 @@ static void touches_receive(const struct receives *r, int64_t early, uintptr_t a
 		if (r->posted - r->count + k >= early && receives_at(&r->queue[k], at, n))
 			mw_unsure("memory of a receive that is used before its completion was polled");
 }
+static void touches_receives(uintptr_t at, size_t n)
+{
+	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
+	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
+}
 static int is_in_region(const struct region *r, uintptr_t at, size_t n)
 {
 	return at < (uintptr_t)r->mr.addr + r->mr.length && (uintptr_t)r->mr.addr < at + n;
@@ -231,8 +236,7 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 				if (at < s->own[j].at + s->own[j].n && s->own[j].at < at + n)
 					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
 		}
-	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
-	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
+	touches_receives(at, n);
 }
 int mw_is_registered(uintptr_t at, size_t n)
 {
@@ -242,7 +246,11 @@ int mw_is_registered(uintptr_t at, size_t n)
 void mw_verbs_lines(void)
 {
 	for (int i = 0; i < shared_count; i++)
-		for (int k = 0; k < shared[i]->all.count; k++) tells_receive(THREADS, &shared[i]->all, &shared[i]->all.queue[k], AWAITED);
+		for (int k = 0; k < shared[i]->all.count; k++) {
+			struct awaited *w = &shared[i]->all.queue[k];
+			tells_receive(THREADS, &shared[i]->all, w, AWAITED);
+			for (int j = 0; j < w->count; j++) mw_line("late %lu %lu %u\n", GLOBAL(&shared[i]->all), GLOBAL(w->to[j].addr), w->to[j].length);
+		}
 	for (int i = 0; i < region_count; i++)
 		mw_line("region %d %lu %zu %u %d %lu\n", regions[i]->node, GLOBAL(regions[i]->mr.addr), regions[i]->mr.length,
 			regions[i]->mr.lkey, regions[i]->access, GLOBAL(regions[i]->mr.pd));
@@ -286,8 +294,15 @@ void mw_verbs_ended(void)
 	operations_ended();
 	for (int i = 0; i < pair_count; i++)
 		if (pairs[i]->now.completed) mw_line("p %u %ld %s\n", pairs[i]->peer, (long)pairs[i]->now.completed, pairs[i]->polled_at);
+	/* The messages of each queue pair, and the receives behind the set-up whose messages were not polled. */
+	for (int i = 0; i < pair_count; i++)
+		if (pairs[i]->now.messages || pairs[i]->now.received)
+			mw_line("M %u %ld %u %ld\n", pairs[i]->peer, (long)pairs[i]->now.messages, pairs[i]->qp.qp_num, (long)pairs[i]->now.received);
 	for (int i = 0; i < pair_count; i++) {
 		struct receives *r = pairs[i]->from;
+		for (int k = 0; r->posted > r->before && k < r->count; k++)
+			for (int j = 0; r->queue[k].number >= r->before && j < r->queue[k].count; j++)
+				mw_line("Y %lu %lu %u\n", GLOBAL(r), GLOBAL(r->queue[k].to[j].addr), r->queue[k].to[j].length);
 		if (r->posted > r->before) mw_line("r %lu %ld\n", GLOBAL(r), (long)(r->posted - r->before));
 		r->before = r->posted;
 	}
@@ -454,6 +469,10 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 		if (!is_inline && s->length)
 			reaches("the local side of ibv_post_send", p->node, p->qp.pd, s->lkey, s->addr, s->length,
 				is_read || is_atomic ? IBV_ACCESS_LOCAL_WRITE : 0);
+		if (s->length) {
+			touches_receives(s->addr, s->length);
+			if (is_awaited_by_others(s->addr, s->length, NULL)) mw_unsure("memory of a receive that another thread uses before its completion was polled");
+		}
 		length += s->length;
 	}
 	if (is_inline && length > p->cap.max_inline_data)
@@ -544,6 +563,7 @@ static int awaits(const char *call, struct receives *r, int node, struct ibv_pd 
 			w->to[i] = wr->sg_list[i];
 			if (w->to[i].length) reaches(call, node, pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
 		}
+		for (int i = 0; mw_thread >= 0 && i < w->count; i++) mw_receives(w->to[i].addr, w->to[i].length);
 		if (mw_thread >= 0) tells_receive(mw_thread, r, w, AWAITED);
 	}
 	return 0;

@@ -162,6 +162,10 @@ pub(crate) struct CompiledProgram {
     walks: BTreeMap<usize, Walk>,
     pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
+    /// The memory of receives that are posted behind the set-up, whose data come at the poll.
+    pub(crate) late: BTreeSet<(u64, u64)>,
+    /// The memory that operations reach at the other side, each with a line.
+    pub(crate) reached: BTreeMap<(u64, u64), String>,
     /// Functions and instructions that touch memory unseen, each with a line that calls it.
     pub(crate) unseen: BTreeMap<String, String>,
     /// Something was noticed that needs other cells or words, so the exploration starts again.
@@ -224,7 +228,7 @@ enum Reach {
 const FREED: i64 = 0x6d6f_7767_6c69_dead;
 
 /// A word that an operation writes, and the one that it reads.
-type Row = (Loc, Loc);
+type MovedWord = (Loc, Loc);
 
 /// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
 struct OpenOperations {
@@ -284,6 +288,8 @@ impl CompiledProgram {
             walks: BTreeMap::new(),
             endings: Vec::new(),
             warnings: BTreeSet::new(),
+            late: BTreeSet::new(),
+            reached: BTreeMap::new(),
             unseen: BTreeMap::new(),
             is_stale: false,
             observes_all: false,
@@ -464,6 +470,7 @@ impl CompiledProgram {
         let known_as = self.made.threads.get(thread).copied().unwrap_or((1, 0));
         let (batch, accesses) = self.process.run(thread, known_as, &self.runs.results(run))?;
         self.uses.allocate(&batch.blocks);
+        self.late.extend(&batch.receives);
         if let RunEnd::NeedsMain = batch.end {
             return Err(Error::MainTakesPart);
         }
@@ -781,6 +788,10 @@ impl CompiledProgram {
         let reads = ["read", "cas", "faa"].contains(&op.kind);
         // A write has passed its queue pair and its key before its data is in memory, and its completion says so. When it passes them is
         // not known here, so a queue pair that ends early is seen by what returns data alone.
+        if op.size > 0 && !["send", "sendimm"].contains(&op.kind) && !self.reached.contains_key(&memory) {
+            let line = self.line(places);
+            self.reached.insert(memory, line);
+        }
         let needs = reads && (self.may_end('f', memory) || self.may_end('d', memory));
         let uses_pair = reads && self.may_end('q', pair);
         let needed = [(needs, Reach::Needs(memory.0, memory.1)), (uses_pair, Reach::Pair(pair.0))];
@@ -835,7 +846,7 @@ impl CompiledProgram {
         ranges: Vec<(u64, u64)>,
         places: &CallStack,
         (node, to): (u8, u8),
-    ) -> Option<Row> {
+    ) -> Option<MovedWord> {
         if !ranges.iter().any(|range| self.may_end('f', *range)) {
             return None;
         }
@@ -851,7 +862,7 @@ impl CompiledProgram {
     fn puts(
         &mut self,
         (silent, last): (Val, Val),
-        (mut rows, rest): (Vec<Row>, Option<Row>),
+        (mut rows, rest): (Vec<MovedWord>, Option<MovedWord>),
         node: u8,
         to: u8,
     ) -> Result<Vec<Call>, String> {
@@ -869,7 +880,7 @@ impl CompiledProgram {
         self.word(&format!("unread_{node}"), node, 0)
     }
 
-    fn put(&mut self, w: Val, rows: Vec<Row>, node: u8, to: u8) -> Result<Call, String> {
+    fn put(&mut self, w: Val, rows: Vec<MovedWord>, node: u8, to: u8) -> Result<Call, String> {
         let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
             true => (vec![self.unread(to)], vec![self.unread(node)]),
             false => rows.into_iter().unzip(),
@@ -881,7 +892,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells in these ranges that an operation writes, each with the word that it reads.
-    fn rows(&mut self, op: &PostedOperation<'_>, targets: &[(u64, u64)], node: u8) -> Result<Vec<Row>, String> {
+    fn rows(&mut self, op: &PostedOperation<'_>, targets: &[(u64, u64)], node: u8) -> Result<Vec<MovedWord>, String> {
         let (mut rows, mut done) = (Vec::new(), 0);
         let whole = [(0, op.size)];
         // What is inline has offsets in the place of addresses.
@@ -915,7 +926,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells that a READ writes, each with the word that it reads.
-    fn gotten(&mut self, op: &PostedOperation<'_>) -> Result<Vec<Row>, String> {
+    fn gotten(&mut self, op: &PostedOperation<'_>) -> Result<Vec<MovedWord>, String> {
         let (mut rows, mut from) = (Vec::new(), op.remote);
         for &(to, size) in &op.local {
             let is_new = self.uses.copy(Copy { from: Some(from), to, size });

@@ -102,6 +102,8 @@ pub(crate) struct CallBatch {
     pub(crate) unseen: Vec<(CallStack, String)>,
     /// Memory that it allocates: address and size.
     pub(crate) blocks: Vec<(u64, u64)>,
+    /// Memory of receives that it posts: address and size.
+    pub(crate) receives: Vec<(u64, u64)>,
     /// Memory of which it looks which bytes are cells, beside its accesses: address and size.
     pub(crate) looks: Vec<(u64, u64)>,
     /// A hash of the calls up to the last known result, if the thread was run from its beginning.
@@ -131,6 +133,8 @@ pub(crate) struct Setup {
     pub(crate) receive_queues: Vec<u64>,
     /// The memory of the receives that are posted to each receive queue of one queue pair when the threads begin.
     pub(crate) receives: BTreeMap<u64, Vec<Vec<(u64, u64)>>>,
+    /// The memory of the receives that are posted to shared queues when the threads begin, each with its queue.
+    pub(crate) shared: Vec<(u64, (u64, u64))>,
     /// The number of receives that are posted to each receive queue when the threads begin.
     pub(crate) posted: BTreeMap<u64, i64>,
 }
@@ -147,6 +151,10 @@ pub(crate) struct Messages {
     pub(crate) sent: Vec<(u32, i64, CallStack)>,
     /// The number of receives that it has posted to each receive queue.
     pub(crate) posted: Vec<(u64, i64)>,
+    /// For each queue pair the messages that it has sent to it, or received by it.
+    pub(crate) made: Vec<(u32, i64)>,
+    /// The memory of its receives that were not polled, each with its receive queue.
+    pub(crate) unpolled: Vec<(u64, (u64, u64))>,
     /// The operations that may not have come when the thread ended what they need. Each has its number among those that need it, and
     /// the place of the end.
     pub(crate) open: Vec<(PartEnd, usize, CallStack)>,
@@ -369,7 +377,7 @@ impl Process {
         self.live = None;
         let lines = self.answer_with_states()?;
         let (mut calls, mut accesses, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut unseen, mut blocks, mut looks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut unseen, mut blocks, mut looks, mut receives) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (mut before, mut trail) = (None, String::new());
         let (mut values, mut messages) = (Vec::new(), Messages::default());
         let mut lines = lines.iter();
@@ -394,6 +402,17 @@ impl Process {
                     let (count, at) = split(rest).unwrap_or_default();
                     messages.sent.extend(peer.parse().ok().zip(count.parse().ok()).map(|(p, n)| (p, n, places(at))));
                 }
+                Some(b'M') => {
+                    let numbers: Vec<i64> = rest.split(' ').filter_map(|word| word.parse().ok()).collect();
+                    if let [peer, sent, own, received] = numbers[..] {
+                        messages.made.extend([(peer as u32, sent), (own as u32, -received)]);
+                    }
+                }
+                Some(b'Y') => {
+                    let (queue, memory) = split(rest).unwrap_or_default();
+                    messages.unpolled.extend(queue.parse().ok().zip(range(memory)));
+                }
+                Some(b'Z') => receives.extend(range(rest)),
                 Some(b'r') => {
                     let (queue, count) = split(rest).unwrap_or_default();
                     messages.posted.extend(queue.parse().ok().zip(count.parse().ok()));
@@ -416,7 +435,7 @@ impl Process {
         if matches!(end, RunEnd::Asks(_)) {
             self.live = Some((thread, tape.to_vec()));
         }
-        Ok((CallBatch { calls, end, warnings, unseen, blocks, looks, before, trail }, accesses))
+        Ok((CallBatch { calls, end, warnings, unseen, blocks, receives, looks, before, trail }, accesses))
     }
 
     pub(crate) fn end(text: &str) -> RunEnd {

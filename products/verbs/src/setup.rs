@@ -199,6 +199,7 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                     let to = (2..all.len().saturating_sub(1)).step_by(2).map(|at| (number(at), number(at + 1)));
                     setup.receives.entry(number(1)).or_default().push(to.collect());
                 }
+                "late" => setup.shared.push((number(1), (number(2), number(3)))),
                 "pair" if ends.is_none() => {
                     setup.pairs.push(pair);
                     setup.peers.push(peer);

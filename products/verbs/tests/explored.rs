@@ -64,7 +64,7 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 44] = [
+    let quick: [(&str, fn()); 46] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -99,6 +99,10 @@ pub fn trials() -> Vec<Trial> {
         ("memory_outlives_the_operations_of_other_threads", memory_outlives_the_operations_of_other_threads),
         ("the_memory_of_a_receive_waits_for_its_poll", the_memory_of_a_receive_waits_for_its_poll),
         ("the_memory_of_a_receive_waits_for_its_message", the_memory_of_a_receive_waits_for_its_message),
+        (
+            "data_that_come_at_the_poll_are_named_if_others_use_them",
+            data_that_come_at_the_poll_are_named_if_others_use_them,
+        ),
         ("main_acts_beside_its_threads", main_acts_beside_its_threads),
         ("a_destroyed_object_is_not_used", a_destroyed_object_is_not_used),
         ("what_a_node_ends_outlives_the_operations_of_others", what_a_node_ends_outlives_the_operations_of_others),
@@ -1527,6 +1531,27 @@ fn the_memory_of_a_receive_waits_for_its_message() {
         (["RqF", "-", "S", "-"], ""),
         (["RqF", "-", "S", "m"], ""),
     ]);
+}
+
+fn data_that_come_at_the_poll_are_named_if_others_use_them() {
+    for (case, named) in [
+        (1, "memory of a receive that `main` reads, whose completion was not polled"),
+        (2, "memory of a receive that an operation of the other side reaches"),
+        (3, "memory of a receive that is used before its completion was polled"),
+        (4, "memory of a receive that is used before its completion was polled"),
+        (5, ""),
+        (6, ""),
+    ] {
+        let ran = of_device("unpolled.c", &[&format!("CASE={case}")], &["--json"]);
+        let except = &json(&ran)["except"];
+        let is_named = except.as_object().is_some_and(|all| all.contains_key(named));
+        assert!(
+            if named.is_empty() { ran.code == 0 } else { ran.code == 3 && is_named },
+            "{case}: {}{}",
+            ran.out,
+            ran.err
+        );
+    }
 }
 
 fn a_destroyed_object_is_not_used() {
