@@ -194,7 +194,7 @@ impl Machine<'_> {
         // Each state with the position of the one before it, and the steps between them.
         let mut states = vec![(first, usize::MAX, steps)];
         let mut at = 0;
-        while at < states.len() && at < limit {
+        while at < states.len() && at < limit && !expired() {
             let state = states[at].0.clone();
             if is(self, &state) {
                 let mut path = Vec::new();

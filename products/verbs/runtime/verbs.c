@@ -153,11 +153,6 @@ static void touches_receive(const struct receives *r, int64_t early, uintptr_t a
 		if (r->posted - r->count + k >= early && receives_at(&r->queue[k], at, n))
 			mw_unsure("memory of a receive that is used before its completion was polled");
 }
-static void touches_receives(uintptr_t at, size_t n)
-{
-	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
-	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
-}
 static int is_in_region(const struct region *r, uintptr_t at, size_t n)
 {
 	return at < (uintptr_t)r->mr.addr + r->mr.length && (uintptr_t)r->mr.addr < at + n;
@@ -236,7 +231,8 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 				if (at < s->own[j].at + s->own[j].n && s->own[j].at < at + n)
 					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
 		}
-	touches_receives(at, n);
+	for (int i = 0; i < pair_count; i++) touches_receive(&pairs[i]->own, pairs[i]->own.before, at, n);
+	for (int i = 0; i < shared_count; i++) touches_receive(&shared[i]->all, 0, at, n);
 }
 int mw_is_registered(uintptr_t at, size_t n)
 {
@@ -469,10 +465,6 @@ static int sends(struct pair *p, struct ibv_send_wr *wr)
 		if (!is_inline && s->length)
 			reaches("the local side of ibv_post_send", p->node, p->qp.pd, s->lkey, s->addr, s->length,
 				is_read || is_atomic ? IBV_ACCESS_LOCAL_WRITE : 0);
-		if (s->length) {
-			touches_receives(s->addr, s->length);
-			if (is_awaited_by_others(s->addr, s->length, NULL)) mw_unsure("memory of a receive that another thread uses before its completion was polled");
-		}
 		length += s->length;
 	}
 	if (is_inline && length > p->cap.max_inline_data)
