@@ -599,7 +599,7 @@ mod tests {
         assert!(text.contains("goes round in a loop for ever: each round reads 1 from x.flag"), "{text}");
     }
 
-    /// An object of `Simple` lives nowhere, so there is none for the argument.
+    /// Objects of `Simple` have no node, so no client has a call with a `Placed` one.
     #[test]
     #[should_panic(expected = "none has a call and an execution that ends")]
     fn random_clients_without_calls_show_nothing() {

@@ -692,7 +692,7 @@ impl CompiledProgram {
     }
 
     /// Returns the receive queue of a queue pair.
-    fn receive_queue(&self, pair: u64) -> Option<u64> {
+    pub(crate) fn receive_queue(&self, pair: u64) -> Option<u64> {
         self.made.receive_queues.get((pair as usize).wrapping_sub(1)).copied()
     }
 
@@ -786,12 +786,12 @@ impl CompiledProgram {
         let last = of(op.signaled && !is_message);
         let (memory, pair) = ((op.remote, op.size), (u64::from(self.peer(op.pair)), 0));
         let reads = ["read", "cas", "faa"].contains(&op.kind);
-        // A write has passed its queue pair and its key before its data is in memory, and its completion says so. When it passes them is
-        // not known here, so a queue pair that ends early is seen by what returns data alone.
         if op.size > 0 && !["send", "sendimm"].contains(&op.kind) && !self.reached.contains_key(&memory) {
             let line = self.line(places);
             self.reached.insert(memory, line);
         }
+        // A write has passed its queue pair and its key before its data is in memory, and its completion says so. When it passes them is
+        // not known here, so a queue pair that ends early is seen by what returns data alone.
         let needs = reads && (self.may_end('f', memory) || self.may_end('d', memory));
         let uses_pair = reads && self.may_end('q', pair);
         let needed = [(needs, Reach::Needs(memory.0, memory.1)), (uses_pair, Reach::Pair(pair.0))];
@@ -1003,9 +1003,9 @@ impl CompiledProgram {
 
     /// Returns the memory of the receive for a message, if it is posted before the threads begin. The card writes there as a WRITE does.
     fn receive(&self, peer: u32, message: i64) -> Option<&Vec<(u64, u64)>> {
-        let queue = self.made.receive_queues.get((peer as usize).wrapping_sub(1))?;
+        let queue = self.receive_queue(u64::from(peer))?;
         let is_at_poll = self.large.contains(&(peer, message));
-        self.made.receives.get(queue)?.get(message as usize).filter(|_| !is_at_poll)
+        self.made.receives.get(&queue)?.get(message as usize).filter(|_| !is_at_poll)
     }
 
     /// Returns the number of the queue pair at the other side.

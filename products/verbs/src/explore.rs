@@ -449,7 +449,7 @@ fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<St
     let mut threads = Vec::new();
     for ending in endings {
         for (peer, n, places) in &ending.messages.sent {
-            let Some(&queue) = code.made.receive_queues.get((*peer as usize).wrapping_sub(1)) else { continue };
+            let Some(queue) = code.receive_queue(u64::from(*peer)) else { continue };
             *needed.entry(queue).or_default() += n;
             if needed[&queue] > posted.get(&queue).copied().unwrap_or(0) {
                 let node = code.made.threads[ending.thread].0;
@@ -466,7 +466,7 @@ fn unreceived(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> Option<St
 fn reads_unpolled(code: &mut CompiledProgram, endings: &[ThreadEnding]) -> bool {
     let mut open: BTreeMap<u64, i64> = BTreeMap::new();
     for (pair, n) in endings.iter().flat_map(|e| &e.messages.made) {
-        if let Some(&queue) = code.made.receive_queues.get((*pair as usize).wrapping_sub(1)) {
+        if let Some(queue) = code.receive_queue(u64::from(*pair)) {
             *open.entry(queue).or_default() += n;
         }
     }
