@@ -466,10 +466,16 @@ impl TestRepairs {
         if self.repairs.is_empty() && self.is_done == Some(false) && self.beyond.is_none() {
             lines.push(format!("  searched: {}", self.searched));
         }
-        let others = if self.repairs.is_empty() { "one" } else { "others, or smaller ones" };
-        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be {others}: {why}")));
+        lines.extend(self.undecided.as_ref().map(|why| format!("  {}", may_be_more(self.repairs.len(), why))));
         lines.join("\n") + "\n"
     }
+}
+
+/// Says that there may be more than so many repairs, with the limit that stopped the search.
+#[must_use]
+pub fn may_be_more(found: usize, why: &str) -> String {
+    let more = if found == 0 { "one" } else { "others, or smaller ones" };
+    format!("there may be {more}: {why}")
 }
 
 fn is_zero(count: &usize) -> bool {

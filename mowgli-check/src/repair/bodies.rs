@@ -25,8 +25,8 @@ use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::remedies::of as remedies_of;
 use serde::Serialize;
 
-use super::Costs;
 use super::edits::MOVE;
+use super::{Costs, may_be_more};
 use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
@@ -580,8 +580,7 @@ impl BodyRepairs {
             let what = if units.is_empty() { "as it is".to_owned() } else { format!("with {}", units.join("; ")) };
             lines.push(format!("  {what} it is sound, but {how}"));
         }
-        let others = if self.repairs.is_empty() { "one" } else { "others, or smaller ones" };
-        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be {others}: {why}")));
+        lines.extend(self.undecided.as_ref().map(|why| format!("  {}", may_be_more(self.repairs.len(), why))));
         lines.join("\n") + "\n"
     }
 }

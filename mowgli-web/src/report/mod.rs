@@ -521,7 +521,7 @@ impl RepairRow {
         let all = text.trim_end();
         let head = if ways.is_empty() { all } else { all.lines().next().unwrap_or(all) };
         let open = undecided.filter(|_| !ways.is_empty());
-        let found = open.map_or(head.to_owned(), |why| format!("{head}; there may be others, or smaller ones: {why}"));
+        let found = open.map_or(head.to_owned(), |why| format!("{head}; {}", repair::may_be_more(ways.len(), why)));
         Self { found, ways }
     }
 }
